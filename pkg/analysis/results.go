@@ -1,0 +1,216 @@
+package analysis
+
+import (
+	"time"
+
+	"bgbench/pkg/spec"
+)
+
+// SchemaVersion of Results. It changes when a reader of the old one would be misled.
+const SchemaVersion = "bgbench.results/1"
+
+// Results is results.json.
+type Results struct {
+	SchemaVersion string          `json:"schema_version"`
+	Experiment    spec.Experiment `json:"experiment"` // resolved
+	Arms          []ArmResult     `json:"arms"`       // in the order of the experiment
+	Cells         []CellResult    `json:"cells"`      // by arm, then trial
+	Warnings      []Warning       `json:"warnings"`
+}
+
+// Warning is something that a reader must know before believing the numbers.
+type Warning struct {
+	Arm     string `json:"arm,omitempty"`
+	Trial   int    `json:"trial,omitempty"`
+	Message string `json:"message"`
+}
+
+// Value is a number, or the reason why there is none.
+type Value struct {
+	Value  *float64 `json:"value"`
+	N      int      `json:"n"` // rows (or gaps) that it is computed from
+	Reason string   `json:"reason,omitempty"`
+}
+
+// Distribution of one quantity over the raw rows of a phase, in Unit.
+type Distribution struct {
+	Unit string `json:"unit"` // s
+	N    int    `json:"n"`
+	Mean Value  `json:"mean"`
+	P50  Value  `json:"p50"`
+	P90  Value  `json:"p90"`
+	P95  Value  `json:"p95"`
+	P99  Value  `json:"p99"`
+	Max  Value  `json:"max"`
+}
+
+// CellResult is the summary of one cell.
+type CellResult struct {
+	Arm   string `json:"arm"`
+	Trial int    `json:"trial"`
+	Seed  int64  `json:"seed"`
+	Dir   string `json:"dir"`
+	// Valid is false when any check failed; the cell is then left out of the
+	// summaries over trials.
+	Valid  bool    `json:"valid"`
+	Checks []Check `json:"checks"`
+	// StartedAt is the instant of schedule time 0; times in Bands and Curves count
+	// seconds from it, and jobs submitted before it have negative times.
+	StartedAt time.Time      `json:"started_at"`
+	EndedAt   time.Time      `json:"ended_at"`
+	Clock     string         `json:"clock"` // wall or virtual
+	Bands     []Band         `json:"bands"`
+	Phases    []PhaseSummary `json:"phases"`
+	Jobs      []JobSummary   `json:"jobs"`
+	Batch     BatchSummary   `json:"batch"`
+	Curves    []Curve        `json:"curves"`
+	Versions  map[string]any `json:"metadata"` // run-metadata.json as it is
+}
+
+// Check is one line of the validity of a cell.
+type Check struct {
+	Name     string `json:"name"`
+	OK       bool   `json:"ok"`
+	Evidence string `json:"evidence"`
+}
+
+// Band is one phase of one cycle on the time axis.
+type Band struct {
+	Phase  string  `json:"phase"`
+	Cycle  int     `json:"cycle"`
+	Warmup bool    `json:"warmup"`
+	StartS float64 `json:"start_s"`
+	EndS   float64 `json:"end_s"`
+}
+
+// PhaseSummary pools the rows of one class in one phase over the measured cycles.
+type PhaseSummary struct {
+	Phase    string         `json:"phase"`
+	Class    string         `json:"class"`
+	WindowS  float64        `json:"window_s"` // measured seconds of this phase
+	Requests int            `json:"requests"` // offered
+	ByStatus map[string]int `json:"by_status"`
+	// ErrorRate is the share of offered requests that did not end ok.
+	ErrorRate          Value `json:"error_rate"`
+	OfferedPerS        Value `json:"offered_requests_per_s"`
+	OKPerS             Value `json:"ok_requests_per_s"`
+	OutputTokensPerS   Value `json:"output_tokens_per_s"`
+	PromptTokensPerS   Value `json:"prompt_tokens_per_s"`
+	CachedTokensRatio  Value `json:"cached_tokens_ratio"`
+	CrossesPhaseCount  int   `json:"crosses_phase"`
+	IncompleteRequests int   `json:"incomplete"`
+
+	// Latencies of requests that ended ok, from the time they were sent; the
+	// FromDue ones from the time they were due.
+	TTFT        Distribution `json:"ttft"`
+	TTFTFromDue Distribution `json:"ttft_from_due"`
+	ITL         Distribution `json:"itl"` // every gap of every request, divided over the tokens of its chunk
+	TPOT        Distribution `json:"tpot"`
+	E2E         Distribution `json:"e2e"`
+	E2EFromDue  Distribution `json:"e2e_from_due"`
+	// TTFTAdjusted counts a failed request as +inf; a percentile that falls on one
+	// is null with the reason.
+	TTFTAdjusted Distribution `json:"ttft_error_adjusted"`
+	Lateness     Distribution `json:"lateness"`
+}
+
+// JobSummary is the end of one batch job.
+type JobSummary struct {
+	Job       string `json:"job"`
+	Status    string `json:"status"` // at the last observation
+	Total     int64  `json:"total"`
+	Completed int64  `json:"completed"`
+	Failed    int64  `json:"failed"`
+	// CompletionS is completed_at − created_at; null with the reason when the job
+	// did not complete.
+	CompletionS Value   `json:"completion_s"`
+	WindowS     float64 `json:"window_s"`
+	// Met says that the job completed inside its window with no failed line.
+	Met bool `json:"met"`
+}
+
+// BatchSummary is the work that the jobs got done.
+type BatchSummary struct {
+	// Requests completed per second of measured phase, from the progress of the jobs.
+	IdlePerS  Value            `json:"idle_requests_per_s"`
+	BurstPerS Value            `json:"burst_requests_per_s"`
+	PerPhase  map[string]Value `json:"requests_per_s_by_phase"`
+	// TTFT of batch requests where rows have it (s1); null with the reason else.
+	TTFT Distribution `json:"ttft"`
+	// Lines accounts for every line of every job.
+	Lines Accounting `json:"lines"`
+}
+
+// Accounting says where the lines of the jobs went.
+type Accounting struct {
+	Submitted  int `json:"submitted"`
+	OK         int `json:"ok"`
+	Failed     int `json:"failed"`
+	Lost       int `json:"lost"`       // no terminal result
+	Duplicated int `json:"duplicated"` // more than one terminal result
+}
+
+// Curve is one thing over time, decimated for drawing.
+type Curve struct {
+	Name   string       `json:"name"` // job:A, vllm:num_requests_running, …
+	Source string       `json:"source"`
+	Unit   string       `json:"unit"`
+	Points [][2]float64 `json:"points"` // [seconds from StartedAt, value]
+}
+
+// ArmResult is an arm over its valid trials.
+type ArmResult struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Baseline    bool   `json:"baseline"`
+	Trials      int    `json:"trials"` // valid ones
+	Invalid     int    `json:"invalid"`
+	// Metrics are keyed as MetricKey builds them: burst/interactive/ttft/p95.
+	Metrics map[string]Estimate `json:"metrics"`
+	// Against compares with the baseline, paired by trial, under the same keys.
+	Against map[string]Comparison `json:"against_baseline"`
+	Jobs    []ArmJob              `json:"jobs"`
+}
+
+// Estimate is one metric over trials. Values stand in the order of the trials; a
+// trial without a value is null.
+type Estimate struct {
+	Unit      string     `json:"unit"`
+	Values    []*float64 `json:"values"`
+	Median    *float64   `json:"median"`
+	Min       *float64   `json:"min"`
+	Max       *float64   `json:"max"`
+	GeoMean   *float64   `json:"geomean"`
+	Low       *float64   `json:"ci_low"`
+	High      *float64   `json:"ci_high"`
+	Level     float64    `json:"ci_level"`            // 0.95
+	Method    string     `json:"ci_method,omitempty"` // t on logs
+	Reason    string     `json:"reason,omitempty"`    // why there is no value or no interval
+	TrialsUse int        `json:"n"`
+}
+
+// Comparison is the ratio arm / baseline over paired trials.
+type Comparison struct {
+	Ratio  *float64 `json:"ratio"`
+	Low    *float64 `json:"ci_low"`
+	High   *float64 `json:"ci_high"`
+	Level  float64  `json:"ci_level"`
+	Pairs  int      `json:"pairs"`
+	Reason string   `json:"reason,omitempty"`
+	// Verdict is protected, degraded or no conclusion (metrics with a margin only).
+	Verdict string `json:"verdict,omitempty"`
+}
+
+// ArmJob is one job over the valid trials of an arm.
+type ArmJob struct {
+	Job         string   `json:"job"`
+	WindowS     float64  `json:"window_s"`
+	CompletionS Estimate `json:"completion_s"`
+	Met         int      `json:"met"`
+	Trials      int      `json:"trials"`
+}
+
+// MetricKey names a metric in ArmResult: phase/class/metric/statistic.
+func MetricKey(phase, class, metric, stat string) string {
+	return phase + "/" + class + "/" + metric + "/" + stat
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// Run runs app as the tool called app.Name and returns its exit code. Errors are
+// printed once, here.
+func Run(ctx context.Context, env Env, app *cli.App, args []string) int {
+	app.Reader, app.Writer, app.ErrWriter = env.Stdin, env.Stdout, env.Stderr
+	app.Version = Version()
+	app.EnableBashCompletion = true
+	app.HideHelpCommand = true
+	app.ExitErrHandler = func(*cli.Context, error) {} // never os.Exit from inside
+	app.Flags = append(app.Flags,
+		&cli.BoolFlag{Name: "quiet", Usage: "no progress on standard error"},
+		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of log lines: text or json"},
+	)
+	app.CommandNotFound = nil
+	app.Action = func(c *cli.Context) error {
+		if c.Args().Present() {
+			return unknownCommand(app, c.Args().First())
+		}
+		return cli.ShowAppHelp(c)
+	}
+	app.OnUsageError = usageError
+	prepare(app.Commands)
+	addEnvTwins(app.Flags)
+	return Report(env.Stderr, app.Name, app.RunContext(ctx, args))
+}
+
+func usageError(_ *cli.Context, err error, _ bool) error {
+	return WithHint(Usage(err), "--help lists the flags")
+}
+
+func unknownCommand(app *cli.App, name string) error {
+	var names []string
+	for _, c := range app.VisibleCommands() {
+		names = append(names, c.Name)
+	}
+	return WithHint(Usagef("unknown command %q", name), "one of %s", strings.Join(names, ", "))
+}
+
+func prepare(commands []*cli.Command) {
+	for _, c := range commands {
+		c.OnUsageError = usageError
+		c.HideHelpCommand = true
+		addEnvTwins(c.Flags)
+		prepare(c.Subcommands)
+	}
+}
+
+// addEnvTwins gives each flag the environment variable BG_NAME.
+func addEnvTwins(flags []cli.Flag) {
+	for _, f := range flags {
+		twin := "BG_" + strings.ToUpper(strings.ReplaceAll(f.Names()[0], "-", "_"))
+		switch f := f.(type) {
+		case *cli.StringFlag:
+			f.EnvVars = append(f.EnvVars, twin)
+		case *cli.StringSliceFlag:
+			f.EnvVars = append(f.EnvVars, twin)
+		case *cli.BoolFlag:
+			f.EnvVars = append(f.EnvVars, twin)
+		case *cli.IntFlag:
+			f.EnvVars = append(f.EnvVars, twin)
+		case *cli.Int64Flag:
+			f.EnvVars = append(f.EnvVars, twin)
+		case *cli.Float64Flag:
+			f.EnvVars = append(f.EnvVars, twin)
+		case *cli.DurationFlag:
+			f.EnvVars = append(f.EnvVars, twin)
+		}
+	}
+}
+
+// Logger returns the logger that the global flags ask for.
+func Logger(c *cli.Context) (*slog.Logger, error) {
+	switch format := c.String("log-format"); format {
+	case "text":
+		return slog.New(slog.NewTextHandler(c.App.ErrWriter, nil)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(c.App.ErrWriter, nil)), nil
+	default:
+		return nil, Usagef("--log-format: found %q, expected text or json", format)
+	}
+}
+
+// Version is the module version of the build, with the revision where the build
+// knows it.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	version := info.Main.Version
+	if version == "" {
+		version = "(devel)"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			version += " " + s.Value[:12]
+		}
+	}
+	return version
+}
+
+// NoArgs returns a usage error when a command got positional arguments that it
+// does not take (flags after an argument end up there too).
+func NoArgs(c *cli.Context) error { return MaxArgs(c, 0) }
+
+// MaxArgs is NoArgs for a command that takes up to n arguments.
+func MaxArgs(c *cli.Context, n int) error {
+	if c.NArg() <= n {
+		return nil
+	}
+	err := Usagef("unexpected argument %q", c.Args().Get(n))
+	if strings.HasPrefix(c.Args().Get(n), "-") {
+		return WithHint(err, "flags go before arguments")
+	}
+	return err
+}
+
+// Examples formats the example block of a command's help.
+func Examples(lines ...string) string {
+	return fmt.Sprintf("Example:\n   %s", strings.Join(lines, "\n   "))
+}

@@ -1,0 +1,64 @@
+package inputs
+
+import "bgbench/pkg/spec"
+
+// Prompt is a line of prompts.jsonl: one interactive request's text. Its system
+// prompt stands in a SystemPrompt line further up in the same file.
+type Prompt struct {
+	Prompt       int    `json:"prompt"`        // 0-based, as schedule.jsonl refers to it
+	SystemPrompt *int   `json:"system_prompt"` // null without one
+	User         string `json:"user"`
+	PromptTokens int    `json:"prompt_tokens"` // system prompt, user message and chat template
+	MaxTokens    int    `json:"max_tokens"`
+}
+
+// SystemPrompt is the other kind of line of prompts.jsonl. All of them come first.
+type SystemPrompt struct {
+	SystemPrompt int    `json:"system_prompt"` // 0-based
+	Text         string `json:"text"`
+	Tokens       int    `json:"tokens"`
+}
+
+// Due is a line of schedule.jsonl: one request that is due at an instant.
+type Due struct {
+	I      int    `json:"i"`
+	DueNS  int64  `json:"due_ns"` // from schedule time 0
+	Phase  string `json:"phase"`
+	Cycle  int    `json:"cycle"` // 0-based
+	Warmup bool   `json:"warmup"`
+	Class  string `json:"class"`
+	Prompt int    `json:"prompt"`
+}
+
+// Manifest is inputs.json.
+type Manifest struct {
+	SchemaVersion int          `json:"schema_version"` // 1
+	Experiment    string       `json:"experiment"`
+	Trial         int          `json:"trial"`
+	Seed          int64        `json:"seed"`
+	Profile       spec.Profile `json:"profile"` // resolved
+	Files         []File       `json:"files"`
+	Lengths       []Lengths    `json:"lengths"`
+}
+
+// File seals one file of the folder.
+type File struct {
+	Name   string `json:"name"`
+	Lines  int    `json:"lines"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// Lengths compares what a distribution was asked for with what was drawn.
+type Lengths struct {
+	Class         string            `json:"class"`    // interactive or batch
+	Quantity      string            `json:"quantity"` // isl or osl
+	Requested     spec.Distribution `json:"requested"`
+	N             int               `json:"n"`
+	Mean          float64           `json:"mean"`
+	SD            float64           `json:"sd"`
+	Min           int               `json:"min"`
+	Max           int               `json:"max"`
+	ClippedShare  float64           `json:"clipped_share"`   // cut to [min, max]
+	JointCapShare float64           `json:"joint_cap_share"` // shortened so that the request fits maxModelLen
+}

@@ -1,0 +1,61 @@
+package sim
+
+import "bgbench/pkg/sim/kernel"
+
+// Call is one inference request. Nobody changes a Call after it was submitted.
+type Call struct {
+	ID    string // x-request-id
+	Model string
+	// Prompt holds the token ids of the rendered chat template (pkg/token).
+	Prompt    []uint32
+	MaxTokens int
+	IgnoreEOS bool
+	Priority  int    // vLLM's own priority, lower is more urgent; 0 unless the body sets it
+	CacheSalt string // isolates the prefix cache
+	// Objective and FairnessID are the values of the llm-d request headers
+	// x-gateway-inference-objective and x-gateway-inference-fairness-id.
+	Objective  string
+	FairnessID string
+}
+
+// Reply receives what becomes of a Call, in the order of the instants. A Call
+// ends with exactly one End; after it nothing more is delivered. Methods run on
+// the kernel's goroutine and must not block.
+type Reply interface {
+	// Headers says that the call was accepted by endpoint and the answer starts:
+	// on HTTP this is the 200 with its headers, sent when the first token is there.
+	Headers(at kernel.Time, endpoint string)
+	// Tokens delivers n more output tokens that became ready at one instant.
+	Tokens(at kernel.Time, n int)
+	// End is the end of the call, good or bad.
+	End(at kernel.Time, end End)
+}
+
+// End is how a Call ended.
+type End struct {
+	// Status is the HTTP status: 200 for an answer that was generated to its end,
+	// else that of the refusal. Aborted calls have StatusAborted.
+	Status       int
+	FinishReason string // "stop", "length" or "abort"
+	Usage        Usage
+	// ErrorType and Message fill the OpenAI error object when Status is not 200.
+	ErrorType, Message string
+	// DroppedReason is the value of x-llm-d-request-dropped-reason, if any.
+	DroppedReason string
+}
+
+// StatusAborted marks a call that its caller cancelled (nginx's 499).
+const StatusAborted = 499
+
+// Usage counts tokens as the engine did.
+type Usage struct {
+	PromptTokens, CachedTokens, OutputTokens int
+}
+
+// Backend is anything that takes Calls: an engine, a router before engines, a
+// fault injector in a test.
+type Backend interface {
+	// Submit hands call over. The returned function aborts it; aborting a call
+	// that has ended does nothing. Reply.End is delivered for aborted calls too.
+	Submit(call *Call, reply Reply) (abort func())
+}

@@ -1,0 +1,48 @@
+package sim
+
+import "strings"
+
+// Output is the text that a call generates. It is a function of the prompt and the
+// position alone, as with a greedy deterministic server, so a request that is
+// retried must end with the same text.
+type Output struct{ hash uint64 }
+
+// OutputOf returns the output of prompt. The hash is FNV-1a over its token ids.
+func OutputOf(prompt []uint32) Output {
+	h := uint64(0xcbf29ce484222325)
+	for _, id := range prompt {
+		h = (h ^ uint64(id)) * 0x100000001b3
+	}
+	return Output{h}
+}
+
+// Token returns the text of token i (0-based), its leading space included.
+func (o Output) Token(i int) string {
+	h := o.hash + uint64(i)*0x9e3779b97f4a7c15
+	h ^= h >> 29
+	h *= 0xbf58476d1ce4e5b9
+	h ^= h >> 32
+	return outputWords[h%uint64(len(outputWords))]
+}
+
+// Text returns the first n tokens as one string.
+func (o Output) Text(n int) string {
+	var b strings.Builder
+	b.Grow(5 * n)
+	for i := range n {
+		b.WriteString(o.Token(i))
+	}
+	return b.String()
+}
+
+// outputWords are single tokens, with their leading space, of the common BPE
+// vocabularies.
+var outputWords = [...]string{
+	" the", " of", " and", " to", " in", " is", " that", " for", " it", " as",
+	" was", " with", " be", " by", " on", " not", " he", " this", " are", " or",
+	" his", " from", " at", " which", " but", " have", " an", " had", " they", " you",
+	" were", " their", " one", " all", " we", " can", " her", " has", " there", " been",
+	" if", " more", " when", " will", " would", " who", " so", " no", " she", " other",
+	" its", " may", " these", " what", " them", " than", " some", " him", " time", " into",
+	" only", " do", " such", " my",
+}

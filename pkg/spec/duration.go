@@ -1,0 +1,30 @@
+package spec
+
+import (
+	"fmt"
+	"time"
+)
+
+// Duration is a time.Duration that YAML and JSON write as Go does: 90s, 1h30m.
+type Duration time.Duration
+
+// Std returns d as a time.Duration.
+func (d Duration) Std() time.Duration { return time.Duration(d) }
+
+// Seconds returns d in seconds.
+func (d Duration) Seconds() float64 { return time.Duration(d).Seconds() }
+
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("found %q, expected a duration such as 90s or 1h30m", text)
+	}
+	*d = Duration(v)
+	return nil
+}

@@ -1,0 +1,34 @@
+package spec
+
+// Experiment is arms x trials on one profile. Resolved, it holds the profile and
+// the arms whole.
+type Experiment struct {
+	Name        string `yaml:"name"`
+	Description string `yaml:"description"`
+	// Question is what the experiment asks, as the report prints it.
+	Question string  `yaml:"question"`
+	Target   string  `yaml:"target"` // model, local or kube
+	Trials   int     `yaml:"trials"`
+	Baseline string  `yaml:"baseline"` // arm that the others are compared with
+	Margin   float64 `yaml:"margin"`   // non-inferiority margin as a ratio: 0.1 is 10 %
+	Profile  Profile `yaml:"profile"`
+	Arms     []Arm   `yaml:"arms"`
+}
+
+// Targets of bg-deploy.
+const (
+	TargetModel = "model"
+	TargetLocal = "local"
+	TargetKube  = "kube"
+)
+
+// Cell is one (arm, trial) in run order.
+type Cell struct {
+	Index int // 1-based place in the run order
+	Arm   string
+	Trial int
+	Seed  int64
+	Dir   string // relative to the experiment: cells/<arm>/t<k>
+	// EstimateSeconds is how long the cell will take on the wall clock, roughly.
+	EstimateSeconds float64
+}

@@ -1,0 +1,53 @@
+package token
+
+// Message is one turn of a chat as the template sees it.
+type Message struct{ Role, Content string }
+
+// The ChatML template of the Qwen family wraps a message in
+// <|im_start|>role\n … <|im_end|>\n and ends with <|im_start|>assistant\n.
+const (
+	// MessageOverhead is the number of tokens that the template adds to each message.
+	MessageOverhead = 5
+	// ReplyOverhead is the number of tokens of the generation prompt at the end.
+	ReplyOverhead = 3
+)
+
+// Ids of the template's own tokens, below any FNV offset that text can produce
+// in practice; they only need to be distinct.
+const (
+	idStart uint32 = iota + 1
+	idEnd
+	idNewline
+)
+
+// AppendChat appends the ids of the rendered chat template for messages to dst.
+func AppendChat(dst []uint32, messages []Message) []uint32 {
+	for _, m := range messages {
+		dst = append(dst, idStart)
+		dst = appendRole(dst, m.Role)
+		dst = append(dst, idNewline)
+		dst = Append(dst, m.Content)
+		dst = append(dst, idEnd, idNewline)
+	}
+	dst = append(dst, idStart)
+	dst = appendRole(dst, "assistant")
+	return append(dst, idNewline)
+}
+
+// appendRole appends exactly one id, whatever the role is called.
+func appendRole(dst []uint32, role string) []uint32 {
+	id := uint32(offset32)
+	for i := range len(role) {
+		id = (id ^ uint32(role[i])) * prime32
+	}
+	return append(dst, id)
+}
+
+// CountChat returns how many tokens AppendChat would append.
+func CountChat(messages []Message) int {
+	n := ReplyOverhead
+	for _, m := range messages {
+		n += MessageOverhead + Count(m.Content)
+	}
+	return n
+}
