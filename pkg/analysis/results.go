@@ -143,11 +143,13 @@ type BatchSummary struct {
 
 // Accounting says where the lines of the jobs went.
 type Accounting struct {
-	Submitted  int `json:"submitted"`
+	Submitted  int `json:"submitted"` // lines of all jobs, from the profile
 	OK         int `json:"ok"`
 	Failed     int `json:"failed"`
-	Lost       int `json:"lost"`       // no terminal result
+	Unfinished int `json:"unfinished"` // no terminal result, because the job had none either
+	Lost       int `json:"lost"`       // no terminal result, although the job ended
 	Duplicated int `json:"duplicated"` // more than one terminal result
+	Retried    int `json:"retried"`    // took more than one attempt
 }
 
 // Curve is one thing over time, decimated for drawing.
@@ -197,9 +199,21 @@ type Comparison struct {
 	Level  float64  `json:"ci_level"`
 	Pairs  int      `json:"pairs"`
 	Reason string   `json:"reason,omitempty"`
-	// Verdict is protected, degraded or no conclusion (metrics with a margin only).
-	Verdict string `json:"verdict,omitempty"`
+	// Margin is the non-inferiority margin, and OneSidedLow and OneSidedHigh the
+	// one-sided bounds that the verdict compares with 1 + Margin. Verdict is one of
+	// the Verdict constants; all four only on the metrics that have a verdict.
+	Margin       *float64 `json:"margin,omitempty"`
+	OneSidedLow  *float64 `json:"one_sided_low,omitempty"`
+	OneSidedHigh *float64 `json:"one_sided_high,omitempty"`
+	Verdict      string   `json:"verdict,omitempty"`
 }
+
+// Verdicts. They follow tests at the 5 % level and nothing else.
+const (
+	VerdictProtected    = "protected"     // at most Margin worse than the baseline
+	VerdictDegraded     = "degraded"      // more than Margin worse than the baseline
+	VerdictNoConclusion = "no conclusion" // neither was shown
+)
 
 // ArmJob is one job over the valid trials of an arm.
 type ArmJob struct {
@@ -208,9 +222,4 @@ type ArmJob struct {
 	CompletionS Estimate `json:"completion_s"`
 	Met         int      `json:"met"`
 	Trials      int      `json:"trials"`
-}
-
-// MetricKey names a metric in ArmResult: phase/class/metric/statistic.
-func MetricKey(phase, class, metric, stat string) string {
-	return phase + "/" + class + "/" + metric + "/" + stat
 }

@@ -1,0 +1,64 @@
+package analysis
+
+import (
+	"strings"
+
+	"bgbench/pkg/spec"
+)
+
+// MetricKey names a metric in ArmResult: phase/class/metric/statistic.
+func MetricKey(phase, class, metric, stat string) string {
+	return strings.Join([]string{phase, class, metric, stat}, "/")
+}
+
+// Metrics and statistics that keys are built from. Latencies come as p50, p95 and
+// p99, everything else as value:
+//
+//	burst/interactive/ttft/p95
+//	burst/interactive/error_rate/value
+//	idle/batch/requests_per_s/value    requests that the jobs completed in the phase
+//	all/batch/ttft/p50                 batch-equivalent requests of all measured phases
+const (
+	MetricTTFT         = "ttft"
+	MetricTTFTAdjusted = "ttft_error_adjusted"
+	MetricTTFTFromDue  = "ttft_from_due"
+	MetricITL          = "itl"
+	MetricTPOT         = "tpot"
+	MetricE2E          = "e2e"
+	MetricErrorRate    = "error_rate"
+	MetricOKPerS       = "ok_requests_per_s"
+	MetricOutputTokens = "output_tokens_per_s"
+	MetricRequestsPerS = "requests_per_s"
+
+	StatP50   = "p50"
+	StatP95   = "p95"
+	StatP99   = "p99"
+	StatValue = "value"
+
+	// PhaseAll stands for all measured phases together.
+	PhaseAll = "all"
+)
+
+// BurstPhase is the phase with the highest rate, whatever its name; the first of
+// several.
+func BurstPhase(in spec.Interactive) string {
+	var burst spec.Phase
+	for i, p := range in.Phases {
+		if i == 0 || p.Rate > burst.Rate {
+			burst = p
+		}
+	}
+	return burst.Name
+}
+
+// IdlePhase is the phase with the lowest rate, whatever its name; the first of
+// several.
+func IdlePhase(in spec.Interactive) string {
+	var idle spec.Phase
+	for i, p := range in.Phases {
+		if i == 0 || p.Rate < idle.Rate {
+			idle = p
+		}
+	}
+	return idle.Name
+}
