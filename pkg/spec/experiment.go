@@ -3,16 +3,16 @@ package spec
 // Experiment is arms x trials on one profile. Resolved, it holds the profile and
 // the arms whole.
 type Experiment struct {
-	Name        string `yaml:"name"`
-	Description string `yaml:"description"`
+	Name        string `yaml:"name" json:"name"`
+	Description string `yaml:"description" json:"description"`
 	// Question is what the experiment asks, as the report prints it.
-	Question string  `yaml:"question"`
-	Target   string  `yaml:"target"` // model, local or kube
-	Trials   int     `yaml:"trials"`
-	Baseline string  `yaml:"baseline"` // arm that the others are compared with
-	Margin   float64 `yaml:"margin"`   // non-inferiority margin as a ratio: 0.1 is 10 %
-	Profile  Profile `yaml:"profile"`
-	Arms     []Arm   `yaml:"arms"`
+	Question string  `yaml:"question" json:"question"`
+	Target   string  `yaml:"target" json:"target"` // model, local or kube
+	Trials   int     `yaml:"trials" json:"trials"`
+	Baseline string  `yaml:"baseline" json:"baseline"` // arm that the others are compared with
+	Margin   float64 `yaml:"margin" json:"margin"`     // non-inferiority margin as a ratio: 0.1 is 10 %
+	Profile  Profile `yaml:"profile" json:"profile"`
+	Arms     []Arm   `yaml:"arms" json:"arms"`
 }
 
 // Targets of bg-deploy.

@@ -2,83 +2,83 @@ package spec
 
 // Profile is a workload and how it is measured.
 type Profile struct {
-	Name        string `yaml:"name"`
-	Description string `yaml:"description"`
+	Name        string `yaml:"name" json:"name"`
+	Description string `yaml:"description" json:"description"`
 	// Seed starts every random stream; trial k uses Seed + k - 1.
-	Seed int64 `yaml:"seed"`
+	Seed int64 `yaml:"seed" json:"seed"`
 	// Model is the name under which the engine serves the model; pkg/sim looks its
 	// constants up by the same name.
-	Model string `yaml:"model"`
+	Model string `yaml:"model" json:"model"`
 	// MaxModelLen bounds system prompt + ISL + OSL + chat template, in tokens.
-	MaxModelLen int         `yaml:"maxModelLen"`
-	Prompt      Prompt      `yaml:"prompt"`
-	Interactive Interactive `yaml:"interactive"`
-	Batch       Batch       `yaml:"batch"`
-	Drain       Drain       `yaml:"drain"`
+	MaxModelLen int         `yaml:"maxModelLen" json:"maxModelLen"`
+	Prompt      Prompt      `yaml:"prompt" json:"prompt"`
+	Interactive Interactive `yaml:"interactive" json:"interactive"`
+	Batch       Batch       `yaml:"batch" json:"batch"`
+	Drain       Drain       `yaml:"drain" json:"drain"`
 }
 
 // Prompt describes the texts, interactive and batch alike.
 type Prompt struct {
 	// ISL is the length of the user message in tokens, without the system prompt;
 	// OSL the number of output tokens asked for.
-	ISL           Distribution  `yaml:"isl"`
-	OSL           Distribution  `yaml:"osl"`
-	SystemPrompts SystemPrompts `yaml:"systemPrompts"`
+	ISL           Distribution  `yaml:"isl" json:"isl"`
+	OSL           Distribution  `yaml:"osl" json:"osl"`
+	SystemPrompts SystemPrompts `yaml:"systemPrompts" json:"systemPrompts"`
 	// IgnoreEOS asks the server to generate exactly OSL tokens.
-	IgnoreEOS bool `yaml:"ignoreEOS"`
+	IgnoreEOS bool `yaml:"ignoreEOS" json:"ignoreEOS"`
 }
 
 // Distribution of a length in tokens. Mean and SD are the arithmetic moments of
 // the distribution before it is clipped to [Min, Max] and rounded, as
 // inference-perf defines them.
 type Distribution struct {
-	Type string  `yaml:"type"` // fixed, uniform, normal or lognormal
-	Mean float64 `yaml:"mean"`
-	SD   float64 `yaml:"sd"`
-	Min  int     `yaml:"min"`
-	Max  int     `yaml:"max"`
+	Type string  `yaml:"type" json:"type"` // fixed, uniform, normal or lognormal
+	Mean float64 `yaml:"mean" json:"mean"`
+	SD   float64 `yaml:"sd" json:"sd"`
+	Min  int     `yaml:"min" json:"min"`
+	Max  int     `yaml:"max" json:"max"`
 }
 
 // SystemPrompts are shared by the requests of all classes, which take them in turn.
 type SystemPrompts struct {
-	Count  int `yaml:"count"`
-	Tokens int `yaml:"tokens"`
+	Count  int `yaml:"count" json:"count"`
+	Tokens int `yaml:"tokens" json:"tokens"`
 }
 
 // Interactive is the open-loop schedule: the phases in order, repeated Cycles times.
 type Interactive struct {
-	Arrival      string  `yaml:"arrival"` // poisson or constant
-	Phases       []Phase `yaml:"phases"`
-	Cycles       int     `yaml:"cycles"`
-	WarmupCycles int     `yaml:"warmupCycles"` // the first so many cycles are not measured
+	Arrival      string  `yaml:"arrival" json:"arrival"` // poisson or constant
+	Phases       []Phase `yaml:"phases" json:"phases"`
+	Cycles       int     `yaml:"cycles" json:"cycles"`
+	WarmupCycles int     `yaml:"warmupCycles" json:"warmupCycles"` // the first so many cycles are not measured
 	// RequestTimeout ends a request that takes longer.
-	RequestTimeout Duration `yaml:"requestTimeout"`
+	RequestTimeout Duration `yaml:"requestTimeout" json:"requestTimeout"`
 }
 
 // Phase is a stretch of the schedule with one rate.
 type Phase struct {
-	Name     string   `yaml:"name"`
-	Rate     float64  `yaml:"rate"` // requests per second
-	Duration Duration `yaml:"duration"`
+	Name     string   `yaml:"name" json:"name"`
+	Rate     float64  `yaml:"rate" json:"rate"` // requests per second
+	Duration Duration `yaml:"duration" json:"duration"`
 }
 
 // Batch is the work that shares the servers with the interactive traffic.
 type Batch struct {
 	// Lead is the time between the submission of the jobs and the first
 	// interactive request.
-	Lead Duration `yaml:"lead"`
-	Jobs []Job    `yaml:"jobs"`
+	Lead Duration `yaml:"lead" json:"lead"`
+	Jobs []Job    `yaml:"jobs" json:"jobs"`
 }
 
 // Job is one OpenAI Batch job.
 type Job struct {
-	Name     string   `yaml:"name"`
-	Requests int      `yaml:"requests"`
-	Window   Duration `yaml:"window"` // completion_window
+	Name     string   `yaml:"name" json:"name"`
+	Requests int      `yaml:"requests" json:"requests"`
+	Window   Duration `yaml:"window" json:"window"` // completion_window
 }
 
 // Drain bounds the wait after the last due time.
 type Drain struct {
-	Interactive Duration `yaml:"interactive"` // for requests in flight; then they are incomplete
-	Jobs        Duration `yaml:"jobs"`        // for jobs to reach an end
+	Interactive Duration `yaml:"interactive" json:"interactive"` // for requests in flight; then they are incomplete
+	Jobs        Duration `yaml:"jobs" json:"jobs"`               // for jobs to reach an end
 }
