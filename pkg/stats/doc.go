@@ -1,0 +1,11 @@
+// Package stats holds the estimators, intervals and tests that results rest on.
+//
+// It knows numbers only: no row, cell or arm goes in. Callers decide what a number
+// means, and keep values that are not finite out, except that Quantile and
+// MinimumN serve samples with +Inf for what never happened. pkg/analysis calls it.
+//
+//	slices.Sort(ttft)
+//	if len(ttft) >= stats.MinimumN(0.95, 0.95) {
+//		p95 := stats.Quantile(ttft, 0.95)
+//	}
+package stats

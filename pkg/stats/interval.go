@@ -1,0 +1,62 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Interval is a confidence interval.
+type Interval struct{ Low, High float64 }
+
+// Mean is the arithmetic mean of x, which is not empty.
+func Mean(x []float64) float64 {
+	var sum float64
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
+
+// SD is the standard deviation with divisor n−1; x has at least 2 values.
+func SD(x []float64) float64 {
+	mean := Mean(x)
+	var sum float64
+	for _, v := range x {
+		sum += (v - mean) * (v - mean)
+	}
+	return math.Sqrt(sum / float64(len(x)-1))
+}
+
+// GeometricMean is exp of the mean of the logs; every x is positive.
+func GeometricMean(x []float64) float64 { return math.Exp(Mean(logs(x))) }
+
+// MeanInterval is Student's interval for the mean, m ± t·s/√n with n−1 degrees of
+// freedom; x has at least 2 values.
+func MeanInterval(x []float64, level float64) Interval {
+	mean := Mean(x)
+	half := studentQuantile(1-(1-level)/2, len(x)-1) * SD(x) / math.Sqrt(float64(len(x)))
+	return Interval{mean - half, mean + half}
+}
+
+// GeometricMeanInterval is Student's interval on the logs, brought back by exp: it
+// takes values to vary by a factor from run to run, as latencies do. Every x is
+// positive and there are at least 2.
+func GeometricMeanInterval(x []float64, level float64) Interval {
+	in := MeanInterval(logs(x), level)
+	return Interval{math.Exp(in.Low), math.Exp(in.High)}
+}
+
+func logs(x []float64) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = math.Log(v)
+	}
+	return out
+}
+
+func student(df int) distuv.StudentsT {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(df)}
+}
+
+func studentQuantile(p float64, df int) float64 { return student(df).Quantile(p) }
