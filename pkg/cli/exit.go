@@ -48,7 +48,12 @@ type StatusError struct {
 	Err  error
 }
 
-func (e StatusError) Error() string { return e.Err.Error() }
+func (e StatusError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit status %d", e.Code)
+	}
+	return e.Err.Error()
+}
 func (e StatusError) Unwrap() error { return e.Err }
 
 // Hinter is an error that knows a next step; it is printed on a line of its own.

@@ -1,0 +1,58 @@
+# bgbench: build, test and run. `make help` lists the targets.
+
+TOOLS := bg-gen bg-deploy bg-load bg-scrape bg-analyze bg-report
+RUN   := $(MAKE) --no-print-directory -f pipelines/experiment.mk
+
+.DELETE_ON_ERROR:
+.PHONY: help build test test-browser race lint bench fuzz npm benchmark-local benchmark-model clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: $(TOOLS:%=bin/%) ## build the six tools into bin/
+
+bin/%: FORCE
+	@go build -o $@ ./cmd/$*
+
+benchmark-local: build ## run batch-gateway-ci on an emulated stack over real sockets (some 8 minutes)
+	+@$(RUN) EXPERIMENT=batch-gateway-ci
+
+benchmark-model: build ## run batch-gateway on the model's virtual clock (under a minute)
+	+@$(RUN) -j2 EXPERIMENT=batch-gateway
+
+test: npm ## run the tests
+	go test ./...
+
+race: ## run the tests of everything concurrent under the race detector
+	go test -race ./pkg/cli ./pkg/deploy/... ./pkg/load/... ./pkg/openai/... ./pkg/record/... ./pkg/scrape/... ./pkg/sim/kernel ./pkg/sim/serve/...
+
+test-browser: ## open a report in headless Chromium (which must be installed)
+	go test -tags browser -count=1 ./pkg/report/...
+
+lint: ## gofmt, go vet, staticcheck
+	@test -z "$$(gofmt -l cmd pkg)" || { gofmt -l cmd pkg; echo 'lint: the files above are not formatted: gofmt -w them' >&2; exit 1; }
+	go vet ./...
+	go tool staticcheck ./...
+
+bench: ## run the Go benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+fuzz: ## fuzz every parser for some seconds each
+	@grep -rl --include='*_test.go' '^func Fuzz' pkg cmd | sort | while read -r file; do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$file"); do \
+			echo "$$(dirname "$$file") $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime 10s "./$$(dirname "$$file")" || exit 1; \
+		done; \
+	done
+
+# DuckDB reads our Parquet files in a test. Without npm that test says so and skips.
+npm: test/npm/node_modules/.package-lock.json
+
+test/npm/node_modules/.package-lock.json: test/npm/package-lock.json
+	@if command -v npm >/dev/null; then npm ci --silent --no-audit --no-fund --prefix test/npm; \
+	else echo 'make: npm is not installed: the test that reads Parquet with DuckDB will be skipped' >&2; fi
+
+clean: ## remove what was built (results stay)
+	rm -rf bin test/npm/node_modules
+
+FORCE:

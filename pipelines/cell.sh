@@ -1,0 +1,41 @@
+#!/bin/sh
+# cell.sh OUT ARM TRIAL: runs one cell of the experiment in OUT.
+#
+# The stack lives as long as the scraper, the scraper as long as the load. The
+# cell's folder appears only when it is whole; one that was cut is kept beside it
+# as tK.cut, where `bg-load recover` can still read what was measured.
+set -eu
+out=$1 arm=$2 trial=$3
+bin=${BIN:-bin}
+cell=$out/cells/$arm/t$trial
+work=$cell.partial
+
+# Progress: which cell of how many, and about how long the missing ones take.
+awk -F '\t' -v out="$out" -v arm="$arm" -v trial="$trial" '
+	NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+	{
+		total++
+		if ($column["arm"] == arm && $column["trial"] == trial) place = total
+		done = out "/" $column["dir"] "/run-metadata.json"
+		if ((getline line < done) < 0) left += $column["estimate_s"]
+		close(done)
+	}
+	END {
+		printf "cell %d of %d: %s trial %d", place, total, arm, trial
+		if (left >= 1) printf ", about %d min %02d s left", left / 60, left % 60
+		print ""
+	}' "$out/plan.tsv" >&2
+
+if [ -e "$work" ]; then
+	rm -rf "$cell.cut"
+	mv "$work" "$cell.cut"
+	echo "cell.sh: what an earlier run measured is kept in $cell.cut" >&2
+fi
+mkdir -p "$work"
+
+"$bin/bg-deploy" exec --experiment "$out/experiment.yaml" --arm "$arm" --trial "$trial" -o "$work/stack.json" -- \
+	"$bin/bg-scrape" run --stack "$work/stack.json" --trial "$trial" -o "$work/metrics.parquet" -- \
+	"$bin/bg-load" run --stack "$work/stack.json" --inputs "$out/inputs/t$trial" -o "$work"
+
+rm -rf "$cell"
+mv "$work" "$cell"
