@@ -1,7 +1,12 @@
 package deploy
 
 import (
-	"time"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"bgbench/pkg/spec"
 )
@@ -16,11 +21,12 @@ type Stack struct {
 	// Model and MaxModelLen come from the profile: they configure the engine.
 	Model       string `json:"model"`
 	MaxModelLen int    `json:"max_model_len"`
+	Seed        int64  `json:"seed"` // of everything random inside an emulated stack
 
 	InferenceURL string     `json:"inference_url,omitempty"` // base, without /v1
 	BatchURL     string     `json:"batch_url,omitempty"`     // base, without /v1; empty without a batch gateway
 	Metrics      []Endpoint `json:"metrics,omitempty"`
-	Process      *Process   `json:"process,omitempty"`
+	Process      *Process   `json:"process,omitempty"` // that `up` started; nil under exec and serve
 }
 
 // Endpoint is a /metrics page.
@@ -29,12 +35,69 @@ type Endpoint struct {
 	URL    string `json:"url"`
 }
 
-// Process identifies a process beyond its number, which the system reuses.
-type Process struct {
-	PID int `json:"pid"`
-	// StartTicks is the kernel's start time of the process (field 22 of
-	// /proc/PID/stat), so that down never ends a stranger.
-	StartTicks uint64    `json:"start_ticks"`
-	StartedAt  time.Time `json:"started_at"`
-	LogFile    string    `json:"log_file"`
+const stackSchemaVersion = 1
+
+// ReadStack reads a descriptor. What is wrong with one is named with its field.
+func ReadStack(path string) (Stack, error) {
+	var s Stack
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return s, fmt.Errorf("reading stack: %w", err)
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return s, fmt.Errorf("reading stack %s: %w", path, err)
+	}
+	if err := s.validate(); err != nil {
+		return s, fmt.Errorf("reading stack %s: %w", path, err)
+	}
+	return s, nil
+}
+
+func (s Stack) validate() error {
+	switch {
+	case s.SchemaVersion != stackSchemaVersion:
+		return fmt.Errorf("schema_version: found %d, expected %d", s.SchemaVersion, stackSchemaVersion)
+	case s.Target != spec.TargetModel && s.InferenceURL == "":
+		return fmt.Errorf("inference_url: found none, expected one on target %s", s.Target)
+	case s.Arm.Name == "":
+		return errors.New("arm.name: found none, expected the name of an arm")
+	}
+	return nil
+}
+
+// Write writes the descriptor to path in one piece, so that a reader that waits
+// for the file never sees half of it.
+func (s Stack) Write(path string) error {
+	data, err := s.JSON()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("writing stack: %w", err)
+	}
+	partial := path + ".partial"
+	if err := os.WriteFile(partial, data, 0o644); err != nil {
+		return fmt.Errorf("writing stack: %w", err)
+	}
+	if err := os.Rename(partial, path); err != nil {
+		return fmt.Errorf("writing stack: %w", err)
+	}
+	return nil
+}
+
+// JSON returns the descriptor as it stands in stack.json.
+func (s Stack) JSON() ([]byte, error) {
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encoding stack: %w", err)
+	}
+	return append(data, '\n'), nil
+}
+
+// remove deletes a descriptor whose stack is gone; one that is gone already is fine.
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

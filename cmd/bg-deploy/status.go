@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"text/tabwriter"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"bgbench/pkg/cli"
+	"bgbench/pkg/deploy"
+	"bgbench/pkg/spec"
+)
+
+func statusCommand() *ucli.Command {
+	return &ucli.Command{
+		Name:        "status",
+		Usage:       "ask every address of a stack whether it answers; exit 1 when one does not",
+		ArgsUsage:   "[STACK]",
+		Description: cli.Examples("bg-deploy status stack.json"),
+		Action: func(c *ucli.Context) error {
+			path, err := stackArg(c)
+			if err != nil {
+				return err
+			}
+			stack, err := deploy.ReadStack(path)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			if stack.Target == spec.TargetModel {
+				_, err := fmt.Fprintf(c.App.Writer, "%s on target model: nothing runs until bg-load does\n", stack.Arm.Name)
+				return err
+			}
+			return printStatus(c, stack)
+		},
+	}
+}
+
+func printStatus(c *ucli.Context, stack deploy.Stack) error {
+	down := 0
+	table := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	for _, h := range stack.Check(c.Context, http.DefaultClient) {
+		state := "up"
+		if h.Err != nil {
+			state = "down: " + h.Err.Error()
+			down++
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", h.Name, h.URL, state)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if down > 0 {
+		return fmt.Errorf("%s: %d of its addresses do not answer", stack.Arm.Name, down)
+	}
+	return nil
+}
+
+// contextWithTimeout bounds a command by its --timeout; why is the error when the
+// time is up.
+func contextWithTimeout(c *ucli.Context, why string) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(c.Context, c.Duration("timeout"),
+		fmt.Errorf("%w (--timeout %s)", errors.New(why), c.Duration("timeout")))
+}

@@ -1,0 +1,53 @@
+package deploy
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Health is whether one address of a stack answers.
+type Health struct {
+	Name, URL string
+	Err       error // nil when it answers 200
+}
+
+// Check asks every address of the stack.
+func (s Stack) Check(ctx context.Context, client *http.Client) []Health {
+	var found []Health
+	ask := func(name, url string) {
+		found = append(found, Health{name, url, get(ctx, client, url)})
+	}
+	if s.InferenceURL != "" {
+		ask("inference", s.InferenceURL+"/health")
+	}
+	if s.BatchURL != "" {
+		ask("batch", s.BatchURL+"/v1/batches?limit=1")
+	}
+	for _, e := range s.Metrics {
+		ask(e.Source, e.URL)
+	}
+	return found
+}
+
+// checkTimeout bounds one answer of a stack on loopback or in the same cluster.
+const checkTimeout = 5 * time.Second
+
+func get(ctx context.Context, client *http.Client, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("found status %d, expected 200", resp.StatusCode)
+	}
+	return nil
+}

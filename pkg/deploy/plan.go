@@ -1,0 +1,92 @@
+package deploy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"bgbench/pkg/cli"
+	"bgbench/pkg/spec"
+)
+
+// Request says which stack is wanted: an arm of an experiment, or an arm of the
+// catalogue with a profile.
+type Request struct {
+	Experiment string // name or file; empty for a lone arm
+	Profile    string // name or file, for a lone arm
+	Arm        string
+	Target     string // empty: the experiment's
+	Trial      int
+	Sets       []string // k=v over the arm
+}
+
+// Plan resolves a request into the descriptor of a stack that does not run yet.
+func Plan(r Request) (Stack, error) {
+	if r.Arm == "" {
+		return Stack{}, cli.Usagef("--arm: found none, expected the name of an arm")
+	}
+	if r.Trial < 1 {
+		return Stack{}, cli.Usagef("--trial: found %d, expected 1 or more", r.Trial)
+	}
+	plan := Stack{SchemaVersion: stackSchemaVersion, Target: r.Target}
+	profile, err := plan.resolve(r)
+	if err != nil {
+		return Stack{}, cli.Usage(err)
+	}
+	switch plan.Target {
+	case spec.TargetModel, spec.TargetLocal:
+	default:
+		return Stack{}, cli.Usagef("target: found %q, expected %s or %s", plan.Target, spec.TargetModel, spec.TargetLocal)
+	}
+	plan.Model, plan.MaxModelLen = profile.Model, profile.MaxModelLen
+	plan.Seed = profile.Seed + int64(r.Trial) - 1
+	plan.RunID = runID(plan, r.Trial)
+	return plan, nil
+}
+
+// resolve fills in the arm and returns the profile.
+func (s *Stack) resolve(r Request) (spec.Profile, error) {
+	if r.Experiment == "" {
+		arm, err := spec.LoadArm(r.Arm, r.Sets)
+		if err != nil {
+			return spec.Profile{}, err
+		}
+		profile, err := spec.LoadProfile(r.Profile, nil)
+		if err != nil {
+			return spec.Profile{}, err
+		}
+		s.Arm = arm
+		if s.Target == "" {
+			s.Target = spec.TargetLocal
+		}
+		return profile, nil
+	}
+	e, err := spec.LoadExperiment(r.Experiment, nil)
+	if err != nil {
+		return spec.Profile{}, err
+	}
+	arm, ok := e.Arm(r.Arm)
+	if !ok {
+		return spec.Profile{}, fmt.Errorf("experiment %s has no arm %q", e.Name, r.Arm)
+	}
+	if len(r.Sets) > 0 {
+		return spec.Profile{}, fmt.Errorf("--set cannot change an arm of an experiment: change the experiment")
+	}
+	s.Arm, s.Experiment = arm, e.Name
+	if s.Target == "" {
+		s.Target = e.Target
+	}
+	return e.Profile, nil
+}
+
+// runID is random where something is really started, and a function of the request
+// on target model, whose runs repeat byte for byte.
+func runID(s Stack, trial int) string {
+	if s.Target != spec.TargetModel {
+		return uuid.NewString()
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d/%d", s.Experiment, s.Arm.Name, trial, s.Seed))
+	return "model-" + hex.EncodeToString(sum[:6])
+}

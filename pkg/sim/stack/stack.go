@@ -1,0 +1,81 @@
+package stack
+
+import (
+	"fmt"
+
+	"bgbench/pkg/sim"
+	"bgbench/pkg/sim/engine"
+	"bgbench/pkg/sim/gateway"
+	"bgbench/pkg/sim/kernel"
+	"bgbench/pkg/sim/metric"
+	"bgbench/pkg/sim/router"
+	"bgbench/pkg/spec"
+)
+
+// Config is what a stack is built from.
+type Config struct {
+	Arm         spec.Arm
+	Model       string
+	MaxModelLen int
+	Seed        int64 // of everything random in the model
+}
+
+// Stack is one arm's stack under test.
+type Stack struct {
+	inference sim.Backend
+	engines   []*engine.Server
+	gateway   *gateway.Gateway
+}
+
+// Source is one component's metrics.
+type Source struct {
+	Name     string // vllm-0, processor, apiserver
+	Registry *metric.Registry
+}
+
+// New builds the stack on k.
+func New(k *kernel.Kernel, cfg Config) (*Stack, error) {
+	engineConfig, err := engine.ConfigOf(cfg.Arm.Engine, cfg.Model, cfg.MaxModelLen)
+	if err != nil {
+		return nil, fmt.Errorf("arm %s: engine: %w", cfg.Arm.Name, err)
+	}
+	s := &Stack{}
+	var backends []sim.Backend
+	for i := range cfg.Arm.Engine.Replicas {
+		engineConfig.Name = fmt.Sprintf("vllm-%d", i)
+		e := engine.New(k, engineConfig)
+		s.engines = append(s.engines, e)
+		backends = append(backends, e)
+	}
+	front := router.NewRoundRobin(backends)
+	s.inference = delayed{k: k, backend: front, by: cfg.Arm.PathLatency.Std()}
+	if cfg.Arm.Dispatch == spec.DispatchSync {
+		// The processor runs inside the cluster: it reaches the router without the
+		// client's path latency.
+		s.gateway = gateway.New(k, gateway.Config{Gateway: cfg.Arm.Gateway, Seed: cfg.Seed}, front)
+	}
+	return s, nil
+}
+
+// Inference is the inference gateway as clients reach it.
+func (s *Stack) Inference() sim.Backend { return s.inference }
+
+// Engines returns the model servers.
+func (s *Stack) Engines() []*engine.Server { return s.engines }
+
+// Gateway returns the batch gateway, nil for an arm without one.
+func (s *Stack) Gateway() *gateway.Gateway { return s.gateway }
+
+// Sources lists the components that expose metrics.
+func (s *Stack) Sources() []Source {
+	var sources []Source
+	for i, e := range s.engines {
+		sources = append(sources, Source{fmt.Sprintf("vllm-%d", i), e.Metrics()})
+	}
+	if s.gateway != nil {
+		sources = append(sources,
+			Source{"processor", s.gateway.Processor()},
+			Source{"apiserver", s.gateway.APIServer()})
+	}
+	return sources
+}
