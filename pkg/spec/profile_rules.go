@@ -1,0 +1,179 @@
+package spec
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"bgbench/pkg/token"
+)
+
+const (
+	// maxJobRequests is the line limit of an input file (llm-d batch gateway,
+	// fileAPI.maxLineCount).
+	maxJobRequests = 50_000
+	// maxInteractiveRequests keeps a slip of the pen from filling the disk.
+	maxInteractiveRequests = 5_000_000
+)
+
+// Validate says what is wrong with p, all of it.
+func (p Profile) Validate() error {
+	return p.problems().err(string(profileKind), p.Name, nil)
+}
+
+func (p Profile) problems() problems {
+	var is problems
+	is.name("name", p.Name)
+	is.check(p.Model != "", "model", "found nothing, expected the name of a model such as Qwen/Qwen3-8B")
+	p.Prompt.ISL.problems(&is, "prompt.isl")
+	p.Prompt.OSL.problems(&is, "prompt.osl")
+	p.Prompt.SystemPrompts.problems(&is, "prompt.systemPrompts")
+	p.fit(&is)
+	p.Interactive.problems(&is, "interactive")
+	p.Batch.problems(&is, "batch")
+	is.check(p.Drain.Interactive >= 0, "drain.interactive", "found %s, expected 0 or more", p.Drain.Interactive)
+	is.check(p.Drain.Jobs >= 0, "drain.jobs", "found %s, expected 0 or more", p.Drain.Jobs)
+	return is
+}
+
+// fit checks that the shortest request fits the context at all; pkg/prompt shortens
+// longer ones.
+func (p Profile) fit(is *problems) {
+	least := p.Overhead() + p.Prompt.ISL.Min + p.Prompt.OSL.Min
+	if len(*is) > 0 || p.MaxModelLen >= least {
+		return
+	}
+	is.addf("maxModelLen", "%d is below %d, the tokens of the shortest request: system prompt and chat template %d, isl.min %d, osl.min %d",
+		p.MaxModelLen, least, p.Overhead(), p.Prompt.ISL.Min, p.Prompt.OSL.Min)
+	is.hintLast("raise maxModelLen or shorten the system prompts")
+}
+
+// Overhead is the number of prompt tokens of a request beyond its ISL: the system
+// prompt and the chat template.
+func (p Profile) Overhead() int {
+	n := token.ReplyOverhead + token.MessageOverhead
+	if p.Prompt.SystemPrompts.Count > 0 {
+		n += token.MessageOverhead + p.Prompt.SystemPrompts.Tokens
+	}
+	return n
+}
+
+// Types of Distribution.
+const (
+	Fixed     = "fixed"     // Mean, always
+	Uniform   = "uniform"   // each whole number in [Min, Max] equally likely; Mean and SD follow
+	Normal    = "normal"    // Gaussian, then clipped
+	Lognormal = "lognormal" // log-normal, then clipped
+)
+
+func (d Distribution) problems(is *problems, path string) {
+	is.check(d.Min >= 1, join(path, "min"), "found %d, expected 1 or more", d.Min)
+	is.check(d.Min <= d.Max, join(path, "min"), "%d is above max %d", d.Min, d.Max)
+	is.check(d.SD >= 0, join(path, "sd"), "found %s, expected 0 or more", decimal(d.SD))
+	switch d.Type {
+	case Fixed:
+		d.meanInside(is, path)
+		is.check(d.Mean == math.Trunc(d.Mean), join(path, "mean"), "found %s, expected a whole number of tokens", decimal(d.Mean))
+		is.check(d.SD == 0, join(path, "sd"), "found %s, expected 0: a fixed length does not vary", decimal(d.SD))
+	case Uniform:
+		for _, m := range []struct {
+			key   string
+			value float64
+		}{{"mean", d.Mean}, {"sd", d.SD}} {
+			is.check(m.value == 0, join(path, m.key), "found %s, expected 0: that of a uniform length follows from min and max", decimal(m.value))
+		}
+	case Normal, Lognormal:
+		d.meanInside(is, path)
+	default:
+		is.oneOf(join(path, "type"), d.Type, Fixed, Uniform, Normal, Lognormal)
+	}
+}
+
+func (d Distribution) meanInside(is *problems, path string) {
+	switch {
+	case d.Mean > float64(d.Max):
+		is.addf(join(path, "mean"), "%s is above max %d", decimal(d.Mean), d.Max)
+		is.hintLast("raise %s.max or lower the mean", path)
+	case d.Mean < float64(d.Min):
+		is.addf(join(path, "mean"), "%s is below min %d", decimal(d.Mean), d.Min)
+		is.hintLast("lower %s.min or raise the mean", path)
+	}
+}
+
+func (s SystemPrompts) problems(is *problems, path string) {
+	is.check(s.Count >= 0, join(path, "count"), "found %d, expected 0 or more", s.Count)
+	is.check(s.Tokens >= 0, join(path, "tokens"), "found %d, expected 0 or more", s.Tokens)
+	is.check(s.Count <= 0 || s.Tokens != 0, join(path, "tokens"), "found 0, expected 1 or more for %d system prompts", s.Count)
+	is.check(s.Tokens <= 0 || s.Count != 0, join(path, "count"), "found 0, expected 1 or more of %d tokens", s.Tokens)
+}
+
+// Arrival processes.
+const (
+	Poisson  = "poisson"  // independent exponential gaps
+	Constant = "constant" // equal gaps
+)
+
+func (in Interactive) problems(is *problems, path string) {
+	is.oneOf(join(path, "arrival"), in.Arrival, Poisson, Constant)
+	is.check(len(in.Phases) > 0, join(path, "phases"), "found none, expected one or more")
+	var names names
+	requests := 0.0
+	for i, phase := range in.Phases {
+		at := join(join(path, "phases"), strconv.Itoa(i))
+		names.add(is, join(at, "name"), phase.Name)
+		is.check(phase.Rate >= 0, join(at, "rate"), "found %s, expected 0 or more requests per second", decimal(phase.Rate))
+		is.check(phase.Duration > 0, join(at, "duration"), "found %s, expected more than 0", phase.Duration)
+		requests += phase.Rate * phase.Duration.Seconds() * float64(in.Cycles)
+	}
+	is.check(requests <= maxInteractiveRequests, join(path, "phases"), "found %.0f requests in all, expected %d at most", requests, maxInteractiveRequests)
+	is.check(in.Cycles >= 1, join(path, "cycles"), "found %d, expected 1 or more", in.Cycles)
+	is.check(in.WarmupCycles >= 0, join(path, "warmupCycles"), "found %d, expected 0 or more", in.WarmupCycles)
+	if in.Cycles >= 1 && in.WarmupCycles >= in.Cycles {
+		is.addf(join(path, "warmupCycles"), "%d leaves none of %d cycles to measure", in.WarmupCycles, in.Cycles)
+	}
+	is.check(in.RequestTimeout > 0, join(path, "requestTimeout"), "found %s, expected more than 0", in.RequestTimeout)
+}
+
+func (b Batch) problems(is *problems, path string) {
+	is.check(b.Lead >= 0, join(path, "lead"), "found %s, expected 0 or more", b.Lead)
+	var names names
+	for i, job := range b.Jobs {
+		at := join(join(path, "jobs"), strconv.Itoa(i))
+		names.add(is, join(at, "name"), job.Name)
+		is.check(job.Requests >= 1 && job.Requests <= maxJobRequests, join(at, "requests"),
+			"found %d, expected 1 to %d, the batch gateway's limit of lines in a file", job.Requests, maxJobRequests)
+		is.check(job.Window > 0, join(at, "window"), "found %s, expected more than 0", job.Window)
+	}
+}
+
+// names finds names that are not safe or not unique. Case does not tell two names
+// apart, because not every file system does.
+type names map[string]string
+
+func (n *names) add(is *problems, path, name string) {
+	is.name(path, name)
+	folded := strings.ToLower(name)
+	if earlier, ok := (*n)[folded]; ok && name != "" {
+		is.addf(path, "%q is taken by an earlier one, %q", name, earlier)
+	}
+	if *n == nil {
+		*n = names{}
+	}
+	(*n)[folded] = name
+}
+
+// oneOf checks a word against those that are known.
+func (p *problems) oneOf(path, found string, known ...string) {
+	for _, k := range known {
+		if found == k {
+			return
+		}
+	}
+	p.addf(path, "found %q, expected one of %s", found, strings.Join(known, ", "))
+	if near := nearest(found, known); near != "" {
+		p.hintLast("did you mean %s?", near)
+	}
+}
+
+// decimal writes a number as a person would have typed it.
+func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
