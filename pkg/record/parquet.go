@@ -1,0 +1,161 @@
+package record
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+var parquetMagic = []byte("PAR1")
+
+// A row group is written when it has so many rows or list elements, which bounds
+// what a writer holds in memory.
+const (
+	rowGroupRows     = 1 << 20
+	rowGroupElements = 1 << 24
+)
+
+// readRows is how many rows are read from Parquet at once.
+const readRows = 1024
+
+func (r *Reader[T]) openParquetStream(from io.Reader) error {
+	all, err := io.ReadAll(from)
+	if err != nil {
+		return err
+	}
+	return r.openParquet(bytes.NewReader(all), int64(len(all)))
+}
+
+func (r *Reader[T]) openParquetFile(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return r.openParquet(f, info.Size())
+}
+
+func (r *Reader[T]) openParquet(from io.ReaderAt, size int64) error {
+	f, err := parquet.OpenFile(from, size, parquet.SkipBloomFilters(true))
+	if err != nil {
+		return fmt.Errorf("it begins like Parquet, but its footer cannot be read (is it whole?): %w", err)
+	}
+	r.meta = make(map[string]string)
+	for _, kv := range f.Metadata().KeyValueMetadata {
+		r.meta[kv.Key] = kv.Value
+	}
+	s := schemaOf[T]()
+	tag, ok := r.meta[SchemaKey]
+	if err := s.checkTag(tag, ok); err != nil {
+		return err
+	}
+	if err := s.checkParquet(f); err != nil {
+		return err
+	}
+	rows := parquet.NewGenericReader[T](f, s.parquet)
+	r.next = func() ([]T, error) {
+		// Fresh memory for each batch: the reader may write through the pointers of
+		// rows that it finds in the slice.
+		batch := make([]T, readRows)
+		n, err := rows.Read(batch)
+		if n > 0 || err == nil {
+			return batch[:n], nil
+		}
+		return nil, err
+	}
+	return nil
+}
+
+// checkParquet compares the columns of a file with those of s. parquet-go itself
+// would read a missing column as zeros.
+func (s *schema) checkParquet(f *parquet.File) error {
+	for _, path := range s.parquet.Columns() {
+		want, _ := s.parquet.Lookup(path...)
+		found, ok := f.Schema().Lookup(path...)
+		if !ok {
+			return fmt.Errorf("found no column %s, expected one of type %s (schema %s)", path[0], want.Node.Type(), s.tag())
+		}
+		if !sameParquetType(found.Node, want.Node) || found.MaxRepetitionLevel != want.MaxRepetitionLevel {
+			return fmt.Errorf("column %s: found type %s, expected %s (schema %s)", path[0], found.Node.Type(), want.Node.Type(), s.tag())
+		}
+		if nulls := nullsBeyond(f, found, want); nulls > 0 {
+			return fmt.Errorf("column %s: found %d nulls, expected none", path[0], nulls)
+		}
+	}
+	return nil
+}
+
+// sameParquetType ignores annotations that other writers leave out, except that of
+// a timestamp, without which the unit is unknown.
+func sameParquetType(found, want parquet.Node) bool {
+	if !found.Leaf() || found.Type().Kind() != want.Type().Kind() {
+		return false
+	}
+	if logical := want.Type().LogicalType(); logical != nil {
+		if _, ok := logical.Value.(*format.TimestampType); ok {
+			return found.Type().String() == want.Type().String()
+		}
+	}
+	return true
+}
+
+// nullsBeyond counts the nulls of a column that is optional in the file and
+// required in the schema, as other writers make all columns optional. parquet-go
+// would read them as zeros. A null list is read as an empty one.
+func nullsBeyond(f *parquet.File, found, want parquet.LeafColumn) int64 {
+	if found.MaxDefinitionLevel == want.MaxDefinitionLevel || want.MaxRepetitionLevel > 0 {
+		return 0
+	}
+	var nulls int64
+	for _, group := range f.Metadata().RowGroups {
+		nulls += group.Columns[found.ColumnIndex].MetaData.Statistics.NullCount
+	}
+	return nulls
+}
+
+// writeParquet writes rows as a Parquet file and returns how many there were.
+func writeParquet[T Row](w io.Writer, meta map[string]string, batches iter.Seq2[[]T, error]) (int64, error) {
+	s := schemaOf[T]()
+	options := []parquet.WriterOption{
+		s.parquet,
+		parquet.Compression(&parquet.Zstd),
+		parquet.MaxRowsPerRowGroup(rowGroupRows),
+		parquet.KeyValueMetadata(SchemaKey, s.tag()),
+	}
+	for key, value := range meta {
+		if key != SchemaKey {
+			options = append(options, parquet.KeyValueMetadata(key, value))
+		}
+	}
+	if s == sampleSchema {
+		batches = any(sorted(any(batches).(iter.Seq2[[]Sample, error]))).(iter.Seq2[[]T, error])
+		options = append(options, parquet.SortingWriterConfig(parquet.SortingColumns(
+			parquet.Ascending("metric"), parquet.Ascending("series_id"), parquet.Ascending("at"))))
+	}
+	out := parquet.NewGenericWriter[T](w, options...)
+	var count int64
+	var inGroup int
+	for rows, err := range batches {
+		if err != nil {
+			return count, err
+		}
+		if _, err := out.Write(rows); err != nil {
+			return count, err
+		}
+		count += int64(len(rows))
+		for i := range rows {
+			inGroup += elements(&rows[i])
+		}
+		if inGroup >= rowGroupElements {
+			if err := out.Flush(); err != nil {
+				return count, err
+			}
+			inGroup = 0
+		}
+	}
+	return count, out.Close()
+}

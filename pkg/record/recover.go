@@ -1,0 +1,68 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+)
+
+// Finish turns the finished stream in the file partial into the Parquet file to and
+// removes partial. It fails on a stream without its end mark.
+func Finish[T Row](partial, to string) error {
+	if _, err := transcode[T](partial, to, false); err != nil {
+		return err
+	}
+	return os.Remove(partial)
+}
+
+// Recover writes the whole batches of a stream that was cut off to the Parquet file
+// to and returns how many rows there were. It leaves partial alone.
+func Recover[T Row](partial, to string) (rows int64, err error) {
+	return transcode[T](partial, to, true)
+}
+
+// transcode writes a temporary file beside to and renames it.
+func transcode[T Row](partial, to string, cutOff bool) (int64, error) {
+	in, err := ReadFile[T](partial)
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	batches := in.batches()
+	if cutOff {
+		batches = upToCut(batches)
+	}
+	temporary := to + ".tmp"
+	out, err := os.Create(temporary)
+	if err != nil {
+		return 0, fmt.Errorf("writing %s (its rows are in %s): %w", to, partial, err)
+	}
+	defer os.Remove(temporary) // fails harmlessly after the rename
+	defer out.Close()
+	rows, err := writeParquet(out, in.Meta(), batches)
+	if err == nil {
+		err = out.Sync()
+	}
+	if err == nil {
+		err = out.Close()
+	}
+	if err == nil {
+		err = os.Rename(temporary, to)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("writing %s (its rows are in %s): %w", to, partial, err)
+	}
+	return rows, nil
+}
+
+// upToCut ends the batches where the stream was cut off.
+func upToCut[T Row](batches iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		for rows, err := range batches {
+			if errors.Is(err, ErrTruncated) || !yield(rows, err) {
+				return
+			}
+		}
+	}
+}

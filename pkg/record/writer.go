@@ -1,0 +1,134 @@
+package record
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// flushEvery is how old a row gets before it is in the file.
+const flushEvery = time.Second
+
+// Writer writes a file of rows that appears when it is whole. Until then the rows
+// are in NAME.partial, an Arrow IPC stream, at most a second behind, so that a
+// killed run loses no more. It is safe for concurrent use; what the fields of a row
+// point to must not change after Write.
+type Writer[T Row] struct {
+	path string
+	stop func() // ends the flushing goroutine
+
+	mu     sync.Mutex
+	file   *os.File // nil when closed or abandoned
+	stream *StreamWriter[T]
+}
+
+// Create makes NAME.partial for the Parquet file called path, and the folders above
+// it. An older NAME.partial is lost.
+func Create[T Row](path string, meta map[string]string) (*Writer[T], error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("creating %s: %w", path, err)
+	}
+	f, err := os.Create(Partial(path))
+	if err != nil {
+		return nil, fmt.Errorf("creating %s: %w", path, err)
+	}
+	w := &Writer[T]{path: path, file: f}
+	w.stream, err = NewStreamWriter[T](&tail{file: f}, meta)
+	if err != nil {
+		f.Close()
+		os.Remove(Partial(path))
+		return nil, fmt.Errorf("creating %s: %w", path, err)
+	}
+	stopped, done := make(chan struct{}), make(chan struct{})
+	w.stop = sync.OnceFunc(func() { close(stopped); <-done })
+	go func() {
+		defer close(done)
+		w.flushUntil(stopped)
+	}()
+	return w, nil
+}
+
+// Partial is the name under which the rows of the file called path are kept until
+// it is whole.
+func Partial(path string) string { return path + ".partial" }
+
+func (w *Writer[T]) flushUntil(stopped <-chan struct{}) {
+	tick := time.NewTicker(flushEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stopped:
+			return
+		case <-tick.C:
+			w.mu.Lock()
+			_ = w.stream.Flush() // the stream keeps its error for Write and Close
+			w.mu.Unlock()
+		}
+	}
+}
+
+// Write appends rows. It fails if these or any earlier rows could not be written,
+// and then writes no more.
+func (w *Writer[T]) Write(rows ...T) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.file == nil {
+		return fmt.Errorf("writing %s: %w", w.path, os.ErrClosed)
+	}
+	return w.stream.Write(rows...)
+}
+
+// Close turns NAME.partial into the Parquet file and removes it. If that fails,
+// NAME.partial stays. After Abandon, Close does nothing.
+func (w *Writer[T]) Close() error {
+	closed, err := w.end((*StreamWriter[T]).Close)
+	if closed || err != nil {
+		return err
+	}
+	return Finish[T](Partial(w.path), w.path)
+}
+
+// Abandon writes what waits and keeps NAME.partial, from which Recover makes a
+// Parquet file. After Close, Abandon does nothing.
+func (w *Writer[T]) Abandon() error {
+	_, err := w.end((*StreamWriter[T]).Flush)
+	return err
+}
+
+// end closes the file after a last act of the stream, and says whether it was
+// closed already.
+func (w *Writer[T]) end(last func(*StreamWriter[T]) error) (closed bool, err error) {
+	w.stop()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.file == nil {
+		return true, nil
+	}
+	err = last(w.stream)
+	if closing := w.file.Close(); err == nil && closing != nil {
+		err = fmt.Errorf("writing %s: %w", Partial(w.path), closing)
+	}
+	w.file = nil
+	return false, err
+}
+
+// tail appends to a file and takes a write that failed half-way back, so that the
+// file ends with a whole batch.
+type tail struct {
+	file *os.File
+	size int64
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	n, err := t.file.Write(p)
+	if err != nil {
+		if cutting := t.file.Truncate(t.size); cutting != nil {
+			return n, fmt.Errorf("%w (and cutting it back to its last whole batch: %v)", err, cutting)
+		}
+		return n, err
+	}
+	t.size += int64(n)
+	return n, nil
+}
