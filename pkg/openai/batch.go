@@ -20,30 +20,40 @@ type CreateBatch struct {
 	Endpoint         string            `json:"endpoint"`
 	CompletionWindow string            `json:"completion_window"`
 	Metadata         map[string]string `json:"metadata,omitempty"`
+	// OutputExpiresAfter says when the output file may be deleted.
+	OutputExpiresAfter *ExpiresAfter `json:"output_expires_after,omitempty"`
 }
 
-// Batch is the Batch API's object. Instants are Unix seconds.
+// ExpiresAfter is the lifetime of a file, counted from Anchor.
+type ExpiresAfter struct {
+	Anchor  string `json:"anchor"` // created_at
+	Seconds int64  `json:"seconds"`
+}
+
+// Batch is the Batch API's object, its keys in the order of llm-d's apiserver.
+// Instants are Unix seconds.
 type Batch struct {
 	ID               string            `json:"id"`
 	Object           string            `json:"object"`
 	Endpoint         string            `json:"endpoint"`
 	InputFileID      string            `json:"input_file_id"`
 	CompletionWindow string            `json:"completion_window"`
+	Metadata         map[string]string `json:"metadata"`
+	CreatedAt        int64             `json:"created_at"`
 	Status           string            `json:"status"`
 	OutputFileID     *string           `json:"output_file_id"`
 	ErrorFileID      *string           `json:"error_file_id"`
-	CreatedAt        int64             `json:"created_at"`
-	InProgressAt     *int64            `json:"in_progress_at"`
-	ExpiresAt        *int64            `json:"expires_at"`
-	FinalizingAt     *int64            `json:"finalizing_at"`
-	CompletedAt      *int64            `json:"completed_at"`
-	FailedAt         *int64            `json:"failed_at"`
-	ExpiredAt        *int64            `json:"expired_at"`
-	CancellingAt     *int64            `json:"cancelling_at"`
 	CancelledAt      *int64            `json:"cancelled_at"`
+	CancellingAt     *int64            `json:"cancelling_at"`
+	CompletedAt      *int64            `json:"completed_at"`
+	ExpiredAt        *int64            `json:"expired_at"`
+	ExpiresAt        *int64            `json:"expires_at"`
+	FailedAt         *int64            `json:"failed_at"`
+	FinalizingAt     *int64            `json:"finalizing_at"`
+	InProgressAt     *int64            `json:"in_progress_at"`
 	RequestCounts    RequestCounts     `json:"request_counts"`
-	Metadata         map[string]string `json:"metadata"`
-	Errors           json.RawMessage   `json:"errors,omitempty"`
+	Errors           json.RawMessage   `json:"errors"`
+	Usage            json.RawMessage   `json:"usage"`
 }
 
 // RequestCounts is the progress of a batch.

@@ -65,6 +65,8 @@ const (
 	HeaderFairnessID    = "x-gateway-inference-fairness-id"
 	HeaderDroppedReason = "x-llm-d-request-dropped-reason"
 	HeaderRequestID     = "x-request-id"
+	// HeaderInferencePod names the server that answered (llm-d-inference-sim).
+	HeaderInferencePod = "x-inference-pod"
 )
 
 // ChatCompletion is the answer to a chat request that does not stream.

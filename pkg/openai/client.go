@@ -1,0 +1,410 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"bgbench/pkg/record"
+)
+
+// Client sends completion requests and watches the answers come in. It is safe for
+// concurrent use and must not be copied after its first use.
+type Client struct {
+	BaseURL string // without /v1
+	// HTTP sends the requests; nil makes one with NewHTTPClient. Timeouts are the
+	// context's business, a Timeout in the client would count as transport_error.
+	HTTP   *http.Client
+	APIKey Secret
+	Header http.Header      // on each request
+	Clock  func() time.Time // nil is time.Now
+	// MaxAnswerBytes bounds an answer; 0 is DefaultAnswerLimit.
+	MaxAnswerBytes int64
+
+	once    sync.Once
+	readers sync.Pool
+}
+
+// DefaultAnswerLimit bounds an answer: 100 times what 16,384 tokens with usage
+// on each chunk take.
+const DefaultAnswerLimit = 512 << 20
+
+// Call is one request.
+type Call struct {
+	Path   string      // empty is /v1/chat/completions
+	Body   []byte      // JSON
+	Header http.Header // besides the client's
+}
+
+// ChatPath is the path of chat completions.
+const ChatPath = "/v1/chat/completions"
+
+// Observer is told about a request while it is under way. Its methods are called
+// one after the other, in the order of their names here, and never after Stream
+// has returned. Sent comes on a goroutine of the HTTP client, but no call overlaps
+// another one of the same request. They must not block: the stream waits for them.
+type Observer interface {
+	// Sent says that the last byte of the request was handed to the socket.
+	Sent(at time.Time, reused bool)
+	// Headers says that the answer began: at is the instant of its first byte.
+	Headers(at time.Time, status int, header http.Header)
+	// Chunk says that a chunk with output left the socket at an instant.
+	Chunk(at time.Time, tokens int)
+}
+
+// Result is what became of a request. Instants are zero for what did not happen.
+type Result struct {
+	Outcome
+	HTTPStatus    int    // 0 without an answer
+	DroppedReason string // x-llm-d-request-dropped-reason
+	Endpoint      string // the model server that answered, where the answer names it
+
+	StartedAt time.Time // Stream was called
+	SentAt    time.Time
+	HeadersAt time.Time
+
+	ConnectionReused bool
+	BytesSent        int64 // of the request's body, once it was sent
+	BytesReceived    int64 // of the answer's body
+}
+
+// Stream sends a request and follows its answer to the end. An error is a result
+// like another: it has a status. An answer that does not stream is read whole; it
+// has no chunks. The context ends the request: its deadline as timeout, anything
+// else as cancelled. The observer may be nil.
+func (c *Client) Stream(ctx context.Context, call Call, observer Observer) Result {
+	r := Result{StartedAt: c.now()}
+	defer func() { r.Error = c.APIKey.hideIn(r.Error) }()
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	t := &trace{clock: c.now, observer: observer}
+	defer t.close()
+	req, err := c.request(httptrace.WithClientTrace(ctx, t.hooks()), call)
+	if err != nil {
+		return c.broken(ctx, r, err)
+	}
+	resp, err := c.client().Do(req)
+	if err != nil {
+		t.into(&r, int64(len(call.Body)))
+		return c.broken(ctx, r, err)
+	}
+	defer resp.Body.Close()
+
+	t.answered()
+	t.into(&r, int64(len(call.Body)))
+	r.HTTPStatus = resp.StatusCode
+	r.DroppedReason = resp.Header.Get(HeaderDroppedReason)
+	r.Endpoint = resp.Header.Get(HeaderInferencePod)
+	if observer != nil {
+		observer.Headers(r.HeadersAt, resp.StatusCode, resp.Header)
+	}
+	body := &answerBody{r: resp.Body, left: c.answerLimit()}
+	defer func() { r.BytesReceived = body.read }()
+
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		return c.refusal(ctx, r, body)
+	case kind == "application/json":
+		return c.whole(ctx, r, body)
+	}
+	return c.follow(ctx, cancel, r, body, t.readClock(resp), observer)
+}
+
+// follow reads a stream.
+func (c *Client) follow(ctx context.Context, cancel func(), r Result, body *answerBody, clock func() time.Time, observer Observer) Result {
+	reader := c.reader()
+	defer c.readers.Put(reader)
+	reader.decoder.Reset(body, clock)
+	reader.stream.Reset()
+	if observer != nil {
+		reader.stream.OnChunk = observer.Chunk
+	}
+	r.Outcome = reader.stream.Follow(reader.decoder)
+	switch {
+	case r.Status == record.StatusTransportError:
+		why := r.Error
+		r = c.broken(ctx, r, reader.decoder.err)
+		if r.Status == record.StatusTransportError {
+			r.Error = why
+		}
+	case reader.stream.sawDone:
+		drain(body, cancel)
+	}
+	return r
+}
+
+// refusal reads the body of an answer that is not 200.
+func (c *Client) refusal(ctx context.Context, r Result, body io.Reader) Result {
+	data, err := io.ReadAll(io.LimitReader(body, errorBodyLimit))
+	r.DoneAt = c.now()
+	if ctx.Err() != nil && err != nil {
+		return c.broken(ctx, r, err)
+	}
+	r.Status = refusalStatus(r.HTTPStatus, r.DroppedReason)
+	r.Error = shorten(errorMessage(r.HTTPStatus, data))
+	return r
+}
+
+// refusalStatus tells refusals apart. The llm-d router says in a header why it
+// dropped a request: rejected-saturated and the like before it was dispatched,
+// evicted after. It sends 429 for most and 503 when the pool is empty.
+func refusalStatus(code int, droppedReason string) string {
+	switch {
+	case strings.HasPrefix(droppedReason, "rejected"):
+		return record.StatusRejected
+	case strings.HasPrefix(droppedReason, "evicted"):
+		return record.StatusEvicted
+	case code == http.StatusTooManyRequests:
+		return record.StatusRateLimited
+	}
+	return record.StatusHTTPError
+}
+
+// whole reads an answer that does not stream.
+func (c *Client) whole(ctx context.Context, r Result, body io.Reader) Result {
+	data, err := io.ReadAll(body)
+	r.DoneAt = c.now()
+	switch {
+	case errors.Is(err, errAnswerTooLarge):
+		r.Status, r.Error = record.StatusProtocolError, err.Error()
+		return r
+	case err != nil:
+		return c.broken(ctx, r, err)
+	}
+	at := r.DoneAt
+	r.Outcome = decodeAnswer(data)
+	r.DoneAt = at
+	return r
+}
+
+// broken is the result of a request that was cut off by err.
+func (c *Client) broken(ctx context.Context, r Result, err error) Result {
+	r.DoneAt = c.now()
+	var timeout net.Error
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		r.Status, r.Error = record.StatusTimeout, "deadline passed"
+	case ctx.Err() != nil:
+		r.Status, r.Error = record.StatusCancelled, "cancelled"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		r.Status, r.Error = record.StatusTimeout, shorten(plainError(err))
+	default:
+		r.Status, r.Error = record.StatusTransportError, shorten(plainError(err))
+	}
+	return r
+}
+
+// plainError leaves out of an error what differs from request to request (URL,
+// local port), so that equal failures read alike.
+func plainError(err error) string {
+	var inURL *url.Error
+	if errors.As(err, &inURL) {
+		err = inURL.Err
+	}
+	var op *net.OpError
+	if !errors.As(err, &op) {
+		return err.Error()
+	}
+	if op.Op == "dial" && op.Addr != nil {
+		return "dial " + op.Addr.String() + ": " + op.Err.Error()
+	}
+	return op.Op + ": " + op.Err.Error()
+}
+
+func (c *Client) request(ctx context.Context, call Call) (*http.Request, error) {
+	path := call.Path
+	if path == "" {
+		path = ChatPath
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(c.BaseURL, "/")+path, bytes.NewReader(call.Body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "text/event-stream, application/json")
+	req.Header.Set("Content-Type", "application/json")
+	prepare(req, c.APIKey, c.Header, call.Header)
+	return req, nil
+}
+
+// prepare sets the headers that all requests have in common.
+func prepare(req *http.Request, key Secret, headers ...http.Header) {
+	req.Header.Set("User-Agent", "bgbench")
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+string(key))
+	}
+	for _, h := range headers {
+		for name, values := range h {
+			req.Header[http.CanonicalHeaderKey(name)] = values
+		}
+	}
+}
+
+func (c *Client) client() *http.Client {
+	c.once.Do(func() {
+		if c.HTTP == nil {
+			c.HTTP = NewHTTPClient(Dialling{Clock: c.Clock})
+		}
+	})
+	return c.HTTP
+}
+
+func (c *Client) now() time.Time {
+	if c.Clock == nil {
+		return time.Now()
+	}
+	return c.Clock()
+}
+
+func (c *Client) answerLimit() int64 {
+	if c.MaxAnswerBytes > 0 {
+		return c.MaxAnswerBytes
+	}
+	return DefaultAnswerLimit
+}
+
+// streamReader is what one stream needs while it is open; a client keeps them for
+// the next one.
+type streamReader struct {
+	decoder *Decoder
+	stream  Stream
+}
+
+func (c *Client) reader() *streamReader {
+	if r, ok := c.readers.Get().(*streamReader); ok {
+		return r
+	}
+	return &streamReader{decoder: NewDecoder(nil, nil)}
+}
+
+// answerBody counts the bytes of an answer and ends it at a limit.
+type answerBody struct {
+	r          io.Reader
+	read, left int64
+}
+
+var errAnswerTooLarge = errors.New("answer is too large")
+
+func (b *answerBody) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	b.read += int64(n)
+	if b.left -= int64(n); b.left < 0 {
+		return n, errAnswerTooLarge
+	}
+	return n, err
+}
+
+// drainTime and drainBytes bound what is read after [DONE]: normally the end of
+// the chunked body, which frees the connection for the next request.
+const (
+	drainTime  = 100 * time.Millisecond
+	drainBytes = 4 << 10
+)
+
+func drain(body io.Reader, cancel func()) {
+	timer := time.AfterFunc(drainTime, cancel)
+	defer timer.Stop()
+	_, _ = io.CopyN(io.Discard, body, drainBytes) // an answer that is whole stays whole
+}
+
+// trace gathers what net/http tells about one request, partly from goroutines of
+// its own.
+type trace struct {
+	clock    func() time.Time
+	observer Observer
+
+	mu                         sync.Mutex
+	conn                       net.Conn
+	reused                     bool
+	connected, sent, firstByte time.Time
+	closed                     bool
+}
+
+func (t *trace) hooks() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) {
+			at := t.clock()
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.conn, t.reused, t.connected = info.Conn, info.Reused, at
+		},
+		WroteRequest: func(info httptrace.WroteRequestInfo) {
+			at := t.clock()
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			if info.Err == nil {
+				t.setSent(at)
+			}
+		},
+		GotFirstResponseByte: func() {
+			at := t.clock()
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.firstByte = at
+		},
+	}
+}
+
+// setSent keeps the first instant: net/http sends a request again when an idle
+// connection turns out to be closed.
+func (t *trace) setSent(at time.Time) {
+	if t.closed || !t.sent.IsZero() {
+		return
+	}
+	t.sent = at
+	if t.observer != nil {
+		t.observer.Sent(at, t.reused)
+	}
+}
+
+// answered makes up for hooks that the answer overtook: a server may answer before
+// it has read the request.
+func (t *trace) answered() {
+	at := t.clock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.connected.IsZero() {
+		t.connected = at // a transport without hooks
+	}
+	t.setSent(t.connected)
+	if t.firstByte.IsZero() {
+		t.firstByte = at
+	}
+}
+
+func (t *trace) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+}
+
+// into copies what is known so far.
+func (t *trace) into(r *Result, bodyBytes int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r.SentAt, r.HeadersAt, r.ConnectionReused = t.sent, t.firstByte, t.reused
+	if !t.sent.IsZero() {
+		r.BytesSent = bodyBytes
+	}
+}
+
+// readClock stamps reads of the answer: with the instant of the socket's read
+// where that is known, else with the clock.
+func (t *trace) readClock(resp *http.Response) func() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if conn := stamped(t.conn); conn != nil && resp.ProtoMajor == 1 {
+		return conn.lastRead
+	}
+	return t.clock
+}

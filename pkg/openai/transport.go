@@ -1,0 +1,129 @@
+package openai
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Secret is a text that prints as a placeholder: an API key in a log line or an
+// error must not be possible by accident.
+type Secret string
+
+const redacted = "[redacted]"
+
+// String hides the secret.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return redacted
+}
+
+// GoString hides the secret from %#v.
+func (s Secret) GoString() string { return `"` + s.String() + `"` }
+
+// LogValue hides the secret from log/slog.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText hides the secret from JSON and YAML.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// hideIn blots the secret out of a text: servers repeat wrong keys in messages.
+func (s Secret) hideIn(text string) string {
+	if s == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, string(s), redacted)
+}
+
+// Dialling configures the connections of a client that measures.
+type Dialling struct {
+	// Clock stamps reads of the socket; nil is time.Now. It must be the clock of the
+	// Client that uses the connections.
+	Clock func() time.Time
+	// ConnectTimeout bounds the making of one connection, TLS included; 0 is 10 s.
+	ConnectTimeout time.Duration
+	// Proxy chooses a proxy; nil is none, whatever the environment says, because a
+	// proxy in the path would be measured too. http.ProxyFromEnvironment asks it.
+	Proxy func(*http.Request) (*url.URL, error)
+	// TLS holds private roots or a client certificate.
+	TLS *tls.Config
+	// HTTP2 allows HTTP/2 where the server offers it. All streams then share one
+	// connection, and chunks are stamped when they reach their stream.
+	HTTP2 bool
+}
+
+// NewHTTPClient makes an HTTP client for measuring: it keeps as many idle
+// connections as there were requests at once, asks for no compression, follows no
+// redirect, and knows for each byte when the socket delivered it.
+func NewHTTPClient(d Dialling) *http.Client {
+	if d.Clock == nil {
+		d.Clock = time.Now
+	}
+	if d.ConnectTimeout == 0 {
+		d.ConnectTimeout = 10 * time.Second
+	}
+	dialer := net.Dialer{Timeout: d.ConnectTimeout, KeepAlive: 15 * time.Second}
+	epoch := d.Clock()
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(d.HTTP2)
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy: d.Proxy,
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				conn, err := dialer.DialContext(ctx, network, address)
+				if err != nil {
+					return nil, err
+				}
+				return &stampedConn{Conn: conn, clock: d.Clock, epoch: epoch}, nil
+			},
+			TLSClientConfig:     d.TLS,
+			TLSHandshakeTimeout: d.ConnectTimeout,
+			Protocols:           protocols,
+			DisableCompression:  true,
+			// Without these, net/http keeps 2 idle connections a host and closes the rest
+			// after each burst: the next burst would measure connection set-up.
+			MaxIdleConns:        0,
+			MaxIdleConnsPerHost: 1 << 16,
+			IdleConnTimeout:     90 * time.Second,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// stampedConn remembers when the socket was read last. The body of an answer is
+// read through buffers, the first bytes of it by net/http's own goroutine together
+// with the headers: only the socket knows when they came.
+type stampedConn struct {
+	net.Conn
+	clock func() time.Time
+	epoch time.Time
+	last  atomic.Int64 // nanoseconds after epoch
+}
+
+func (c *stampedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.last.Store(int64(c.clock().Sub(c.epoch)))
+	return n, err
+}
+
+func (c *stampedConn) lastRead() time.Time {
+	return c.epoch.Add(time.Duration(c.last.Load()))
+}
+
+// stamped finds the stamping connection below conn, nil if there is none.
+func stamped(conn net.Conn) *stampedConn {
+	if over, ok := conn.(*tls.Conn); ok {
+		conn = over.NetConn()
+	}
+	c, _ := conn.(*stampedConn)
+	return c
+}
