@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"bgbench/pkg/cli"
+	"bgbench/pkg/deploy"
+	"bgbench/pkg/inputs"
+	"bgbench/pkg/load"
+	"bgbench/pkg/spec"
+)
+
+func runCommand(env cli.Env) *ucli.Command {
+	return &ucli.Command{
+		Name:  "run",
+		Usage: "replay the schedule, submit and watch the jobs",
+		Description: "Writes requests.parquet, jobs.parquet and run-metadata.json into the folder given\n" +
+			"with -o. With -o - the rows go to standard output as Arrow IPC streams, which\n" +
+			"bg-analyze cell - reads. On target model the run is on the virtual clock, and the\n" +
+			"stack's metrics go to the file that BG_MODEL_SAMPLES names.\n\n" +
+			"The first interrupt ends the run and keeps what was measured, the second one ends\n" +
+			"at once.\n\n" +
+			cli.Examples(
+				"bg-load run --stack stack.json --inputs inputs/t1 -o cells/s2-ungated/t1",
+				"bg-load run --stack stack.json --inputs inputs/t1 -o - | bg-analyze cell -"),
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "stack", Required: true, Usage: "`FILE` that describes the stack"},
+			&ucli.StringFlag{Name: "inputs", Required: true, Usage: "`FOLDER` with the inputs of the trial"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Required: true, Usage: "`FOLDER` of the cell, or - for a pipe"},
+			&ucli.BoolFlag{Name: "force", Usage: "measure a cell again that is finished"},
+		},
+		Action: func(c *ucli.Context) error { return replay(c, env) },
+	}
+}
+
+func replay(c *ucli.Context, env cli.Env) error {
+	if err := cli.NoArgs(c); err != nil {
+		return err
+	}
+	o, err := runOptions(c)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	id, err := load.IdentityOf(o.Stack, o.Inputs)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	if dir := c.String("output"); dir == "-" {
+		o.Output = load.NewPipe(env.Stdout)
+	} else if o.Output, err = load.CreateCell(dir, id, c.Bool("force")); err != nil {
+		return cli.Usage(err)
+	}
+	o.ModelSamples, _ = env.LookupEnv("BG_MODEL_SAMPLES")
+	o.Versions = map[string]string{"bg-load": cli.Version()}
+	if !c.Bool("quiet") {
+		meter := load.NewMeter(env.Stderr, env.Terminal, o.Stack.Target == spec.TargetModel)
+		defer meter.Close()
+		o.Progress = meter.Report
+	}
+	return load.Run(c.Context, o)
+}
+
+// runOptions reads the stack and the inputs.
+func runOptions(c *ucli.Context) (load.Options, error) {
+	var o load.Options
+	text, err := os.ReadFile(c.String("stack"))
+	if err != nil {
+		return o, err
+	}
+	o.StackJSON = json.RawMessage(text)
+	if o.Stack, err = deploy.ReadStack(c.String("stack")); err != nil {
+		return o, err
+	}
+	if o.Inputs, err = inputs.Open(c.String("inputs")); err != nil {
+		return o, err
+	}
+	o.Work, err = load.ReadWork(o.Inputs, o.Stack.Arm)
+	return o, err
+}

@@ -1,0 +1,126 @@
+package load
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"bgbench/pkg/record"
+)
+
+// Files of a cell that bg-load writes.
+const (
+	RequestsFile = "requests.parquet"
+	JobsFile     = "jobs.parquet"
+	MetadataFile = "run-metadata.json"
+)
+
+// Cell is the folder of one (arm, trial). It counts as finished when it holds
+// run-metadata.json of a run that was not interrupted.
+type Cell struct {
+	dir      string
+	requests *record.Writer[record.Request]
+	jobs     *record.Writer[record.Job]
+}
+
+// OccupiedError says that a folder holds something that must not be overwritten.
+type OccupiedError struct {
+	Dir   string
+	Found string
+	// Same says that it is the cell that was to be written.
+	Same bool
+}
+
+func (e *OccupiedError) Error() string { return fmt.Sprintf("%s holds %s", e.Dir, e.Found) }
+
+// Hint implements cli.Hinter.
+func (e *OccupiedError) Hint() string {
+	if e.Same {
+		return "--force measures it again"
+	}
+	return "give every cell a folder of its own"
+}
+
+// CreateCell prepares dir for the run of a cell. A finished cell is only
+// overwritten with force, one of another experiment, arm or trial never.
+func CreateCell(dir string, id Identity, force bool) (*Cell, error) {
+	path := filepath.Join(dir, MetadataFile)
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("cell: %w", err)
+	default:
+		var found record.Metadata
+		if err := json.Unmarshal(text, &found); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		same := found.Experiment == id.Experiment && found.Arm == id.Arm && found.Trial == id.Trial
+		if !same || !force && !found.Interrupted {
+			return nil, &OccupiedError{dir, fmt.Sprintf("trial %d of arm %s of experiment %s, run at %s",
+				found.Trial, found.Arm, found.Experiment, found.RunStartedAt.Format("2006-01-02 15:04:05")), same}
+		}
+	}
+	return &Cell{dir: dir}, nil
+}
+
+// Begin implements Output. The metadata of an earlier run goes first: from here the
+// cell is unfinished.
+func (c *Cell) Begin(meta record.Metadata) error {
+	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+		return fmt.Errorf("creating cell: %w", err)
+	}
+	for _, name := range []string{MetadataFile, RequestsFile, JobsFile} {
+		if err := os.Remove(filepath.Join(c.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("removing the earlier run: %w", err)
+		}
+	}
+	about := fileMeta(meta)
+	var err error
+	if c.requests, err = record.Create[record.Request](filepath.Join(c.dir, RequestsFile), about); err != nil {
+		return err
+	}
+	if c.jobs, err = record.Create[record.Job](filepath.Join(c.dir, JobsFile), about); err != nil {
+		return errors.Join(err, c.requests.Abandon())
+	}
+	return nil
+}
+
+// fileMeta is what a file of rows says about itself.
+func fileMeta(meta record.Metadata) map[string]string {
+	return map[string]string{
+		"bg.experiment": meta.Experiment,
+		"bg.arm":        meta.Arm,
+		"bg.trial":      fmt.Sprint(meta.Trial),
+		"bg.seed":       fmt.Sprint(meta.Seed),
+	}
+}
+
+// WriteRequests implements Output.
+func (c *Cell) WriteRequests(rows ...record.Request) error { return c.requests.Write(rows...) }
+
+// WriteJobs implements Output.
+func (c *Cell) WriteJobs(rows ...record.Job) error { return c.jobs.Write(rows...) }
+
+// Finish implements Output: the metadata comes last and says that all is there.
+func (c *Cell) Finish(meta record.Metadata) error {
+	if err := errors.Join(c.requests.Close(), c.jobs.Close()); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(meta, "", "  ")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(c.dir, MetadataFile)
+	partial := path + ".partial"
+	if err := os.WriteFile(partial, append(text, '\n'), 0o644); err != nil {
+		return errors.Join(err, os.Remove(partial))
+	}
+	return os.Rename(partial, path)
+}
+
+// Abandon implements Output: the rows so far stay as .partial files.
+func (c *Cell) Abandon() error { return errors.Join(c.requests.Abandon(), c.jobs.Abandon()) }

@@ -1,0 +1,69 @@
+package load
+
+import (
+	"fmt"
+	"time"
+
+	"bgbench/pkg/openai"
+)
+
+// dispatcher starts each line of the schedule at its due time. It is open loop:
+// it looks at nothing but the clock.
+type dispatcher struct {
+	r    *Replay
+	next int // index of the next line
+}
+
+func (d *dispatcher) begin() { d.arm() }
+
+func (d *dispatcher) arm() {
+	lines := d.r.cfg.Inputs.Schedule
+	if d.next == len(lines) {
+		return
+	}
+	d.r.k.At(d.r.phases.start.Time+time.Duration(lines[d.next].DueNS), d.fire)
+}
+
+func (d *dispatcher) fire() {
+	if d.r.stopping {
+		return
+	}
+	req := d.request(d.next)
+	d.next++
+	d.arm()
+	d.r.flights.start(req, func(Attempt) { d.r.maybeStop() })
+}
+
+func (d *dispatcher) request(i int) *Request {
+	set := d.r.cfg.Inputs
+	due := set.Schedule[i]
+	prompt := set.Prompts[due.Prompt]
+	id := d.r.cfg.Identity
+	profile := set.Manifest.Profile
+	return &Request{
+		ID: fmt.Sprintf("%s-t%d-%d", id.Arm, id.Trial, due.I),
+		Chat: &openai.ChatRequest{
+			Model:         profile.Model,
+			Messages:      set.Messages(due.Prompt),
+			MaxTokens:     prompt.MaxTokens,
+			IgnoreEOS:     profile.Prompt.IgnoreEOS,
+			Stream:        true,
+			StreamOptions: streamOptions(),
+		},
+		Class:        due.Class,
+		PromptIndex:  int64(due.Prompt),
+		Due:          At(d.r.phases.start.Time + time.Duration(due.DueNS)),
+		Phase:        due.Phase,
+		Cycle:        due.Cycle,
+		Warmup:       due.Warmup,
+		PromptTokens: int64(prompt.PromptTokens),
+		OutputTokens: int64(prompt.MaxTokens),
+		Timeout:      profile.Interactive.RequestTimeout.Std(),
+	}
+}
+
+// streamOptions ask for the token count with every chunk: the only exact way to
+// know how many tokens a chunk carries without tokenising (a vLLM extension).
+func streamOptions() *openai.StreamOptions {
+	return &openai.StreamOptions{IncludeUsage: true, ContinuousUsageStats: true}
+}

@@ -1,0 +1,146 @@
+package load
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"bgbench/pkg/deploy"
+	"bgbench/pkg/inputs"
+	"bgbench/pkg/record"
+	"bgbench/pkg/sim/kernel"
+	"bgbench/pkg/spec"
+)
+
+// Options is a run of a cell: a stack, the inputs to replay on it, and where what
+// was seen goes.
+type Options struct {
+	Stack     deploy.Stack
+	StackJSON json.RawMessage // the descriptor as it was, for the metadata
+	Inputs    *inputs.Set
+	Work      Work
+	Output    Output
+	// ModelSamples is the file for the metrics of target model; empty for none.
+	ModelSamples string
+	Versions     map[string]string
+	Progress     func(Progress) // may be nil
+}
+
+// IdentityOf is the cell that inputs replayed on a stack make. They must be of one
+// experiment and one model.
+func IdentityOf(s deploy.Stack, set *inputs.Set) (Identity, error) {
+	m := set.Manifest
+	if s.Experiment != m.Experiment {
+		return Identity{}, fmt.Errorf("the stack is of experiment %q, the inputs are of %q", s.Experiment, m.Experiment)
+	}
+	if s.Model != m.Profile.Model {
+		return Identity{}, fmt.Errorf("the stack serves model %q, the inputs are for %q", s.Model, m.Profile.Model)
+	}
+	if s.MaxModelLen < m.Profile.MaxModelLen {
+		return Identity{}, fmt.Errorf("the stack serves contexts of %d tokens, the inputs need %d", s.MaxModelLen, m.Profile.MaxModelLen)
+	}
+	return Identity{Experiment: m.Experiment, Arm: s.Arm.Name, Trial: m.Trial, Seed: m.Seed}, nil
+}
+
+// target is what a replay runs on.
+type target struct {
+	k         *kernel.Kernel
+	transport Transport
+	jobs      JobService
+	close     func() error
+}
+
+// Run replays a cell. When ctx ends first, what was measured is stored as an
+// interrupted run and an error that wraps ctx.Err() is returned.
+func Run(ctx context.Context, o Options) error {
+	id, err := IdentityOf(o.Stack, o.Inputs)
+	if err != nil {
+		return err
+	}
+	if err := Check(ctx, o.Stack); err != nil {
+		return err
+	}
+	t, err := o.open(ctx, id)
+	if err != nil {
+		return err
+	}
+	if len(o.Work.jobs) > 0 && t.jobs == nil {
+		return errors.Join(fmt.Errorf("arm %s: dispatch %s needs a batch gateway, the stack has none", o.Stack.Arm.Name, o.Stack.Arm.Dispatch), t.close())
+	}
+	meta := o.metadata(id, t.k)
+	if err := o.Output.Begin(meta); err != nil {
+		return errors.Join(err, t.close())
+	}
+	recorder := NewRecorder(o.Output)
+	r := NewReplay(t.k, ReplayConfig{
+		Identity: id, Inputs: o.Inputs, Work: o.Work, Backlog: o.Stack.Arm.Backlog,
+		Transport: t.transport, Jobs: t.jobs, Rows: recorder, Progress: o.Progress,
+	})
+	wall, cpu := time.Now(), cpuTime()
+	runErr := r.Run(ctx)
+	meta.Load = r.tally.health()
+	meta.Load.WallSeconds = time.Since(wall).Seconds()
+	meta.Load.CPUSeconds = (cpuTime() - cpu).Seconds()
+	if t.k.Virtual() {
+		meta.Load.SimulatedSeconds = t.k.Now().Seconds()
+	}
+	meta.EndedAt = calendar(t.k, t.k.Now())
+	if start := r.ScheduleStart(); start.OK {
+		meta.ScheduleStartedAt = calendar(t.k, start.Time)
+	}
+	meta.Warnings = r.Warnings()
+	return o.end(ctx, meta, runErr, recorder.Close(), t.close())
+}
+
+// end stores the run, or what can be kept of it.
+func (o Options) end(ctx context.Context, meta record.Metadata, runErr, recordErr, closeErr error) error {
+	if recordErr != nil {
+		return errors.Join(fmt.Errorf("storing rows: %w", recordErr), o.Output.Abandon())
+	}
+	if runErr == nil {
+		return errors.Join(o.Output.Finish(meta), closeErr)
+	}
+	if ctx.Err() == nil {
+		return errors.Join(runErr, o.Output.Abandon(), closeErr)
+	}
+	meta.Interrupted = true
+	if err := o.Output.Finish(meta); err != nil {
+		return err
+	}
+	return fmt.Errorf("interrupted, what was measured is kept: %w", ctx.Err())
+}
+
+// metadata is what is known at the start.
+func (o Options) metadata(id Identity, k *kernel.Kernel) record.Metadata {
+	meta := record.Metadata{
+		SchemaVersion: 1,
+		Experiment:    id.Experiment, Arm: id.Arm, Trial: id.Trial, Seed: id.Seed,
+		Target:       o.Stack.Target,
+		Clock:        "wall",
+		RunStartedAt: calendar(k, 0),
+		Profile:      o.Inputs.Manifest.Profile,
+		Stack:        o.StackJSON,
+		Inputs:       map[string]string{},
+		Host:         record.Host{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()},
+		Versions:     o.Versions,
+	}
+	if k.Virtual() {
+		meta.Clock = "virtual"
+	}
+	for _, f := range o.Inputs.Manifest.Files {
+		meta.Inputs[f.Name] = f.SHA256
+	}
+	return meta
+}
+
+// open makes the target ready: on target model it builds the stack, elsewhere it
+// connects to it.
+func (o Options) open(ctx context.Context, id Identity) (target, error) {
+	if o.Stack.Target == spec.TargetModel {
+		return o.openModel(id)
+	}
+	return o.openHTTP(ctx), nil
+}
