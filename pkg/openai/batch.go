@@ -21,11 +21,11 @@ type CreateBatch struct {
 	CompletionWindow string            `json:"completion_window"`
 	Metadata         map[string]string `json:"metadata,omitempty"`
 	// OutputExpiresAfter says when the output file may be deleted.
-	OutputExpiresAfter *ExpiresAfter `json:"output_expires_after,omitempty"`
+	OutputExpiresAfter *OutputExpiresAfter `json:"output_expires_after,omitempty"`
 }
 
-// ExpiresAfter is the lifetime of a file, counted from Anchor.
-type ExpiresAfter struct {
+// OutputExpiresAfter is the lifetime of a file, counted from Anchor.
+type OutputExpiresAfter struct {
 	Anchor  string `json:"anchor"` // created_at
 	Seconds int64  `json:"seconds"`
 }

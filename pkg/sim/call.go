@@ -1,6 +1,10 @@
 package sim
 
-import "bgbench/pkg/sim/kernel"
+import (
+	"time"
+
+	"bgbench/pkg/sim/kernel"
+)
 
 // Call is one inference request. Nobody changes a Call after it was submitted.
 type Call struct {
@@ -16,6 +20,10 @@ type Call struct {
 	// x-gateway-inference-objective and x-gateway-inference-fairness-id.
 	Objective  string
 	FairnessID string
+	// Path is the path of the request, empty for /v1/chat/completions.
+	Path string
+	// TTFTBudget is the value of x-slo-ttft-ms, 0 when the request has none.
+	TTFTBudget time.Duration
 }
 
 // Reply receives what becomes of a Call, in the order of the instants. A Call
@@ -34,7 +42,8 @@ type Reply interface {
 // End is how a Call ended.
 type End struct {
 	// Status is the HTTP status: 200 for an answer that was generated to its end,
-	// else that of the refusal. Aborted calls have StatusAborted.
+	// else that of the refusal. Aborted calls have StatusAborted, calls whose
+	// connection broke before an answer have StatusNoAnswer and say how in Message.
 	Status       int
 	FinishReason string // "stop", "length" or "abort"
 	Usage        Usage
@@ -42,10 +51,19 @@ type End struct {
 	ErrorType, Message string
 	// DroppedReason is the value of x-llm-d-request-dropped-reason, if any.
 	DroppedReason string
+	// RetryAfter is the value of Retry-After, if any.
+	RetryAfter string
+	// Body is the body of the answer when it is not the one that Completion or
+	// ErrorBody builds; a fault injector sets it.
+	Body []byte
 }
 
 // StatusAborted marks a call that its caller cancelled (nginx's 499).
 const StatusAborted = 499
+
+// StatusNoAnswer marks a call that got no answer: its connection was refused or
+// closed.
+const StatusNoAnswer = 0
 
 // Usage counts tokens as the engine did.
 type Usage struct {

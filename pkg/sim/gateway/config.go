@@ -1,0 +1,109 @@
+package gateway
+
+import (
+	"fmt"
+	"time"
+
+	"bgbench/pkg/spec"
+)
+
+// Config is the configuration of apiserver and processor. The zero value of every
+// field but Gateway means the upstream default.
+type Config struct {
+	spec.Gateway
+	// EndpointURL is the URL of the inference gateway. It only appears in the label
+	// endpoint of the AIMD metrics and in the text of transport errors.
+	EndpointURL string
+	// ModelGateways replaces the one inference gateway for all models by one for
+	// each listed model: a line with another model ends as model_not_found.
+	ModelGateways []ModelGateway
+	// SendFairnessHeader adds the tenant as fairness id to each request.
+	SendFairnessHeader bool
+	TenantHeader       string // default X-MaaS-Username
+	Limits             Limits
+	Quirks             Quirks
+	Seed               int64 // of ids, retry jitter and the order of models
+}
+
+// ModelGateway is one entry of the processor's modelGateways. Entries with one URL
+// share one client, and so one semaphore and one AIMD controller.
+type ModelGateway struct{ Model, URL string }
+
+// Limits bound an upload.
+type Limits struct {
+	MaxSizeBytes int64 // default 200 MiB
+	MaxLineCount int   // default 50,000
+}
+
+// Quirks switches off what looks unintended upstream. The zero value is the
+// behaviour that was observed.
+type Quirks struct {
+	// FreeWorkerAtEnd frees a worker when its job ends. Upstream the job's cancel
+	// listener sits in a blocking read of 20 s that nothing interrupts, and the
+	// worker stays taken until it returns.
+	FreeWorkerAtEnd bool
+	// GlobalAcrossJobs makes concurrency.global bound the processor. Upstream each
+	// job has a semaphore of that size of its own.
+	GlobalAcrossJobs bool
+}
+
+// Upstream defaults (llm-d batch gateway, apiserver and processor configuration).
+const (
+	DefaultTenant       = "default"
+	defaultTenantHeader = "X-MaaS-Username"
+	defaultMaxSize      = 200 << 20
+	defaultMaxLines     = 50_000
+	defaultEndpointURL  = "http://inference-gateway"
+	// defaultRequestTimeout is the HTTP client's when requestTimeout is 0.
+	defaultRequestTimeout = 5 * time.Minute
+	defaultPollInterval   = 5 * time.Second
+)
+
+func (c *Config) fillDefaults() {
+	if c.TenantHeader == "" {
+		c.TenantHeader = defaultTenantHeader
+	}
+	if c.EndpointURL == "" {
+		c.EndpointURL = defaultEndpointURL
+	}
+	if c.Limits.MaxSizeBytes == 0 {
+		c.Limits.MaxSizeBytes = defaultMaxSize
+	}
+	if c.Limits.MaxLineCount == 0 {
+		c.Limits.MaxLineCount = defaultMaxLines
+	}
+	if c.RequestTimeout == 0 {
+		c.RequestTimeout = spec.Duration(defaultRequestTimeout)
+	}
+	if c.PollInterval == 0 {
+		c.PollInterval = spec.Duration(defaultPollInterval)
+	}
+	if c.NumWorkers == 0 {
+		c.NumWorkers = 1
+	}
+}
+
+// Validate reports the first configuration that the processor refuses to start
+// with, in its words.
+func (c *Config) Validate() error {
+	cc := c.Concurrency
+	switch {
+	case cc.Global <= 0:
+		return fmt.Errorf("concurrency.global must be > 0, got %d", cc.Global)
+	case cc.PerEndpoint <= 0:
+		return fmt.Errorf("concurrency.per_endpoint must be > 0, got %d", cc.PerEndpoint)
+	case cc.PerEndpoint > cc.Global:
+		return fmt.Errorf("concurrency.per_endpoint (%d) must be <= concurrency.global (%d)", cc.PerEndpoint, cc.Global)
+	case !cc.AIMD.Enabled:
+		return nil
+	case cc.AIMD.Min <= 0:
+		return fmt.Errorf("concurrency.aimd.min must be > 0, got %d", cc.AIMD.Min)
+	case cc.AIMD.Min > cc.PerEndpoint:
+		return fmt.Errorf("concurrency.aimd.min (%d) must be <= concurrency.per_endpoint (%d)", cc.AIMD.Min, cc.PerEndpoint)
+	case cc.AIMD.BackoffFactor <= 0 || cc.AIMD.BackoffFactor >= 1:
+		return fmt.Errorf("concurrency.aimd.backoff_factor must be in (0, 1), got %f", cc.AIMD.BackoffFactor)
+	case cc.AIMD.AdditiveIncrease <= 0:
+		return fmt.Errorf("concurrency.aimd.additive_increase must be > 0, got %d", cc.AIMD.AdditiveIncrease)
+	}
+	return nil
+}

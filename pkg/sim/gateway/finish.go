@@ -1,0 +1,87 @@
+package gateway
+
+import (
+	"time"
+
+	"bgbench/pkg/openai"
+)
+
+// fail ends a job whose input was refused: no counts, no files, and the reason
+// only in the log.
+func (r *run) fail(reason string) {
+	r.b.reason = reason
+	r.b.Status = openai.BatchFailed
+	r.b.FailedAt = r.p.g.unixPtr()
+	r.p.metrics.jobE2E(openai.BatchFailed, r.p.instant(), r.b.CreatedAt)
+	r.p.metrics.jobProcessed("failed", "system_error")
+	r.release()
+}
+
+// finish stores the files and brings the job to its last status.
+func (r *run) finish() {
+	r.ended = true
+	r.progress.Stop()
+	r.deadline.Stop()
+	r.b.progress = r.counts
+	ingested := r.b.InProgressAt != nil
+	switch {
+	case r.abort != "" && !ingested:
+		r.end()
+	case r.abort != "":
+		r.p.g.k.After(abortTime, r.end)
+	default:
+		r.b.Status = openai.BatchFinalizing
+		r.b.FinalizingAt = r.p.g.unixPtr()
+		r.b.RequestCounts = r.counts
+		r.p.g.k.After(finalizeTime, r.end)
+	}
+}
+
+func (r *run) end() {
+	b, now := r.b, r.p.g.unixPtr()
+	b.RequestCounts = r.counts
+	b.OutputFileID = r.store("output", r.outputs)
+	b.ErrorFileID = r.store("error", r.errors)
+	r.outputs, r.errors = nil, nil
+	result, reason := "success", "none"
+	switch r.abort {
+	case codeExpired:
+		b.Status, b.ExpiredAt = openai.BatchExpired, now
+		result, reason = "expired", "expired_execution"
+	case codeCancelled:
+		// The instant of the request to cancel gets lost on this transition.
+		b.Status, b.CancelledAt, b.CancellingAt = openai.BatchCancelled, now, nil
+		r.p.metrics.cancellation("in_progress")
+	default:
+		b.Status, b.CompletedAt = openai.BatchCompleted, now
+	}
+	if b.InProgressAt != nil {
+		r.p.metrics.jobDuration(time.Duration(r.p.g.k.Now()-r.started), r.plan.lines)
+	}
+	r.p.metrics.jobE2E(b.Status, r.p.instant(), b.CreatedAt)
+	r.p.metrics.jobProcessed(result, reason)
+	r.release()
+}
+
+func (r *run) release() {
+	r.ended = true
+	r.deadline.Stop()
+	r.b.run = nil
+	r.plan = plan{}
+	r.p.release(r.listening)
+}
+
+// store uploads a result file unless it is empty.
+func (r *run) store(kind string, content []byte) *string {
+	if len(content) == 0 {
+		return nil
+	}
+	lifetime := int64(defaultExpirationSeconds)
+	if r.b.outputLifetime > 0 {
+		lifetime = r.b.outputLifetime
+	}
+	id := "file_" + uuid(r.p.g.ids)
+	r.p.g.storeFile(r.b.tenant, id, "batch_"+kind+"_"+r.b.ID+".jsonl", purposeBatchOutput, "processed", string(content), lifetime)
+	r.p.metrics.storage("store")
+	return &id
+}

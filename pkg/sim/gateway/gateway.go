@@ -1,0 +1,68 @@
+package gateway
+
+import (
+	"math/rand/v2"
+
+	"bgbench/pkg/sim"
+	"bgbench/pkg/sim/kernel"
+	"bgbench/pkg/sim/metric"
+)
+
+// Gateway is one apiserver and one processor with their database.
+type Gateway struct {
+	k       *kernel.Kernel
+	cfg     Config
+	backend sim.Backend
+	ids     *rand.Rand
+
+	files   map[string]*file
+	batches map[string]*batch
+	queue   jobQueue
+	sent    int // requests that were sent
+
+	apiserver *metric.Registry
+	processor *processor
+}
+
+// New returns a gateway whose processor polls from the kernel's present on and
+// sends to backend.
+func New(k *kernel.Kernel, cfg Config, backend sim.Backend) *Gateway {
+	cfg.fillDefaults()
+	g := &Gateway{
+		k:         k,
+		cfg:       cfg,
+		backend:   backend,
+		ids:       stream(cfg.Seed, "gateway ids"),
+		files:     map[string]*file{},
+		batches:   map[string]*batch{},
+		apiserver: &metric.Registry{},
+	}
+	g.processor = newProcessor(g)
+	return g
+}
+
+// TenantHeader is the name of the request header that names the tenant.
+func (g *Gateway) TenantHeader() string { return g.cfg.TenantHeader }
+
+// Processor returns the metrics of the processor.
+func (g *Gateway) Processor() *metric.Registry { return g.processor.metrics.registry }
+
+// APIServer returns the metrics of the apiserver.
+func (g *Gateway) APIServer() *metric.Registry { return g.apiserver }
+
+// FailureReason says why a job failed, in the words of the processor's log: the
+// API never tells. It is empty for a job that did not fail.
+func (g *Gateway) FailureReason(batchID string) string {
+	if b, ok := g.batches[batchID]; ok {
+		return b.reason
+	}
+	return ""
+}
+
+// unix is the present in whole seconds, as all the API's instants are.
+func (g *Gateway) unix() int64 { return g.k.Instant(g.k.Now()).Unix() }
+
+func (g *Gateway) unixPtr() *int64 {
+	now := g.unix()
+	return &now
+}

@@ -1,0 +1,190 @@
+package gateway
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"bgbench/pkg/sim"
+	"bgbench/pkg/sim/kernel"
+)
+
+// request is one line on its way: read, waiting for its slots, in flight, perhaps
+// waiting for a retry, done. It keeps its slots until it is done.
+type request struct {
+	run      *run
+	entry    *planEntry
+	id       string
+	endpoint *endpoint
+	metrics  *modelMetrics
+	budget   time.Duration // time to the deadline when the line was read
+
+	submitted     bool // counted in the gauges, from submittedAt on
+	submittedAt   kernel.Time
+	seq           int // place in the order of sending
+	call          *sim.Call
+	attempts      int
+	attempt       *attempt
+	retry         kernel.Timer
+	capacityRetry bool // an attempt before the last one met a 429 or 5xx
+}
+
+func newRequest(r *run, entry *planEntry) *request {
+	g := r.p.g
+	return &request{
+		run: r, entry: entry, id: g.requestID(),
+		endpoint: r.p.endpoint(entry.line.model),
+		metrics:  r.p.metrics.model(entry.line.model),
+		budget:   r.b.deadline - g.k.Now(),
+	}
+}
+
+func (g *Gateway) requestID() string { return "batch_req_" + uuid(g.ids) }
+
+// submit counts the request in the gauges from now on.
+func (q *request) submit() {
+	if !q.submitted {
+		q.submitted = true
+		q.submittedAt = q.run.p.g.k.Now()
+		q.metrics.submitted()
+	}
+}
+
+// withdraw takes a request that was not sent out of the gauges.
+func (q *request) withdraw() {
+	if q.submitted {
+		q.metrics.withdrawn()
+	}
+}
+
+// send parses the body and makes the first attempt.
+func (q *request) send() {
+	q.submit()
+	g := q.run.p.g
+	g.sent++
+	q.seq = g.sent
+	body, err := parseBody(q.entry.text)
+	if err != nil {
+		// The inference server refuses what it cannot read.
+		end := sim.End{Status: http.StatusBadRequest, ErrorType: "BadRequestError", Message: err.Error()}
+		q.call = &sim.Call{ID: q.id, Model: q.entry.line.model}
+		g.k.After(0, func() { q.over(end) })
+		return
+	}
+	q.call = sim.NewCall(q.id, &body)
+	q.call.Objective = g.cfg.InferenceObjective
+	q.call.TTFTBudget = q.budget
+	if g.cfg.SendFairnessHeader {
+		q.call.FairnessID = q.run.b.tenant
+	}
+	if q.entry.line.url != chatPath {
+		q.call.Path = q.entry.line.url
+	}
+	q.try()
+}
+
+const chatPath = "/v1/chat/completions"
+
+// attempt is one call to the backend. It outlives the request when it is cut off,
+// and then stays silent.
+type attempt struct {
+	q       *request
+	settled bool
+	abort   func()
+	timeout kernel.Timer
+}
+
+func (q *request) try() {
+	g := q.run.p.g
+	q.attempts++
+	a := &attempt{q: q}
+	q.attempt = a
+	a.timeout = g.k.After(g.cfg.RequestTimeout.Std(), a.expire)
+	a.abort = g.backend.Submit(q.call, a)
+}
+
+// errTimeout is what Go's HTTP client most often says of a request that ran out of
+// its timeout.
+const errTimeout = "net/http: timeout awaiting response headers (Client.Timeout exceeded while awaiting headers)"
+
+func (a *attempt) expire() {
+	a.settled = true
+	a.abort()
+	a.q.answered(sim.End{Status: sim.StatusNoAnswer, Message: errTimeout})
+}
+
+// Headers implements sim.Reply.
+func (a *attempt) Headers(kernel.Time, string) {}
+
+// Tokens implements sim.Reply.
+func (a *attempt) Tokens(kernel.Time, int) {}
+
+// End implements sim.Reply. The backend is inside one of its own steps here, and
+// perhaps inside Submit: the answer is looked at when it is out of it.
+func (a *attempt) End(_ kernel.Time, end sim.End) {
+	if a.settled {
+		return
+	}
+	a.settled = true
+	a.timeout.Stop()
+	if end.Status == sim.StatusAborted {
+		end = sim.End{Status: sim.StatusNoAnswer, Message: "EOF"}
+	}
+	a.q.run.p.g.k.After(0, func() { a.q.answered(end) })
+}
+
+// answered retries or ends the request after an attempt.
+func (q *request) answered(end sim.End) {
+	g := q.run.p.g
+	if q.call == nil { // cut off in the meantime
+		return
+	}
+	if q.attempts <= g.cfg.MaxRetries && retryable(end) {
+		q.capacityRetry = q.capacityRetry || isCapacity(end.Status)
+		wait := q.run.p.backoff.wait(q.attempts, end, q.run.p.instant())
+		q.retry = g.k.After(wait, q.try)
+		return
+	}
+	q.over(end)
+}
+
+func (q *request) over(end sim.End) {
+	if q.call == nil {
+		return
+	}
+	res := resultOf(q.call, end, q.endpoint.url+q.entry.line.url, q.run.p.g.unix())
+	if res.usage != nil {
+		q.metrics.tokens(float64(res.usage.PromptTokens), float64(res.usage.CompletionTokens))
+	}
+	q.finish(res)
+}
+
+// cut ends the request from outside.
+func (q *request) cut(res result) {
+	q.retry.Stop()
+	if a := q.attempt; a != nil && !a.settled {
+		a.settled = true
+		a.timeout.Stop()
+		a.abort()
+	}
+	q.finish(res)
+}
+
+func (q *request) finish(res result) {
+	q.call = nil
+	q.metrics.ended(q.run.p.g.k.Now() - q.submittedAt)
+	if !res.succeeded() {
+		q.metrics.failed()
+	}
+	q.run.done(q, res)
+}
+
+// inFlight lists the requests in flight in the order in which they were sent.
+func (r *run) inFlight() []*request {
+	list := make([]*request, 0, len(r.flying))
+	for q := range r.flying {
+		list = append(list, q)
+	}
+	slices.SortFunc(list, func(a, b *request) int { return a.seq - b.seq })
+	return list
+}
