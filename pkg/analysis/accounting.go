@@ -1,0 +1,101 @@
+package analysis
+
+import (
+	"fmt"
+	"strings"
+
+	"bgbench/pkg/record"
+	"bgbench/pkg/spec"
+)
+
+// line is one line of a batch job.
+type line struct{ job, customID string }
+
+// attempts is what became of a line.
+type attempts struct {
+	rows    int
+	highest int32 // attempt number
+	ok      int
+	failed  int // at the highest attempt
+}
+
+// results counts the terminal results of the line: an ok is one whenever it came, a
+// failure only if no later attempt followed it.
+func (a *attempts) results() int { return a.ok + a.failed }
+
+func (r *rows) addLine(q record.Request) error {
+	if q.Job == nil || q.CustomID == nil {
+		return fmt.Errorf("a row of class %s needs job and custom_id, found null", q.Class)
+	}
+	key := line{*q.Job, *q.CustomID}
+	a := r.lines[key]
+	if a == nil {
+		a = &attempts{}
+		// A string of a row shares the memory of its whole batch.
+		key.customID = strings.Clone(key.customID)
+		r.lines[key] = a
+	}
+	a.add(q)
+	return nil
+}
+
+func (a *attempts) add(q record.Request) {
+	a.rows++
+	if q.Attempt > a.highest {
+		a.highest, a.failed = q.Attempt, 0
+	}
+	switch {
+	case q.Status == record.StatusOK:
+		a.ok++
+	case q.Status == record.StatusIncomplete: // no result yet when the run ended
+	case q.Attempt == a.highest:
+		a.failed++
+	}
+}
+
+// account says where the lines of the jobs went.
+func (r *rows) account(jobs []spec.Job) (Accounting, error) {
+	var total Accounting
+	perJob := make(map[string]*Accounting)
+	for _, j := range jobs {
+		perJob[j.Name] = &Accounting{Submitted: j.Requests}
+	}
+	for key, a := range r.lines {
+		job := perJob[key.job]
+		if job == nil {
+			return total, fmt.Errorf("custom_id %q belongs to job %q, which the profile does not have", key.customID, key.job)
+		}
+		switch {
+		case a.ok > 0:
+			job.OK++
+		case a.failed > 0:
+			job.Failed++
+		}
+		switch {
+		case a.results() > 1:
+			job.Duplicated++
+		case a.rows > 1:
+			job.Retried++
+		}
+	}
+	for _, j := range jobs {
+		job := perJob[j.Name]
+		without := job.Submitted - job.OK - job.Failed
+		if without < 0 {
+			return total, fmt.Errorf("job %s has results for %d lines, its profile has %d", j.Name, job.OK+job.Failed, job.Submitted)
+		}
+		if h := r.jobs[j.Name]; h != nil && ended(h.last.Status) {
+			job.Lost = without
+		} else {
+			job.Unfinished = without
+		}
+		total.Submitted += job.Submitted
+		total.OK += job.OK
+		total.Failed += job.Failed
+		total.Lost += job.Lost
+		total.Unfinished += job.Unfinished
+		total.Duplicated += job.Duplicated
+		total.Retried += job.Retried
+	}
+	return total, nil
+}

@@ -1,0 +1,210 @@
+package analysis
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"bgbench/pkg/record"
+	"bgbench/pkg/schedule"
+	"bgbench/pkg/spec"
+)
+
+// cell puts the rows of a cell and its metadata together.
+type cell struct {
+	rows       *rows
+	meta       record.Metadata
+	raw        map[string]any
+	arm        spec.Arm
+	start      time.Time
+	bands      []Band
+	jobs       []*jobHistory // observed ones, in the order of the profile
+	phases     []PhaseSummary
+	accounting Accounting
+}
+
+// newCell reads metadata, the text of run-metadata.json, and holds the rows against it.
+func newCell(r *rows, metadata []byte) (*cell, error) {
+	c := &cell{rows: r}
+	if err := json.Unmarshal(metadata, &c.meta); err != nil {
+		return nil, fmt.Errorf("run-metadata.json: %w", err)
+	}
+	exact := json.NewDecoder(bytes.NewReader(metadata))
+	exact.UseNumber() // a seed may not fit a float64
+	if err := exact.Decode(&c.raw); err != nil {
+		return nil, fmt.Errorf("run-metadata.json: %w", err)
+	}
+	if c.meta.SchemaVersion != 1 {
+		return nil, fmt.Errorf("run-metadata.json: schema_version: found %d, expected 1", c.meta.SchemaVersion)
+	}
+	var stack struct {
+		Arm spec.Arm `json:"arm"`
+	}
+	if err := json.Unmarshal(c.meta.Stack, &stack); err != nil {
+		return nil, fmt.Errorf("run-metadata.json: stack: %w", err)
+	}
+	if c.arm = stack.Arm; c.arm.Dispatch == "" {
+		return nil, fmt.Errorf("run-metadata.json: stack.arm.dispatch: found nothing, expected how batch work is dispatched")
+	}
+	want := identity{c.meta.Experiment, c.meta.Arm, int32(c.meta.Trial)}
+	if r.requests > 0 && r.identity != want {
+		return nil, fmt.Errorf("the rows belong to %v, run-metadata.json to %v", r.identity, want)
+	}
+	if err := c.layBands(); err != nil {
+		return nil, err
+	}
+	return c, c.orderJobs()
+}
+
+func (c *cell) layBands() error {
+	c.start = c.meta.ScheduleStartedAt
+	for _, b := range schedule.Bands(c.meta.Profile.Interactive) {
+		c.bands = append(c.bands, Band{b.Phase, b.Cycle, b.Warmup, b.Start.Seconds(), b.End.Seconds()})
+	}
+	if len(c.measuredBands("")) == 0 {
+		return fmt.Errorf("run-metadata.json: profile.interactive: found no measured cycle, expected phases and more cycles than warmupCycles")
+	}
+	return nil
+}
+
+// measuredBands are the bands of a phase in the measured cycles; of all phases for "".
+func (c *cell) measuredBands(phase string) []Band {
+	var out []Band
+	for _, b := range c.bands {
+		if !b.Warmup && (phase == "" || b.Phase == phase) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+func (c *cell) window(phase string) float64 {
+	var sum float64
+	for _, b := range c.measuredBands(phase) {
+		sum += b.EndS - b.StartS
+	}
+	return sum
+}
+
+func (c *cell) hasBatch() bool {
+	return c.arm.Dispatch != spec.DispatchNone && len(c.meta.Profile.Batch.Jobs) > 0
+}
+
+func (c *cell) orderJobs() error {
+	for _, j := range c.meta.Profile.Batch.Jobs {
+		if h := c.rows.jobs[j.Name]; h != nil {
+			h.sort()
+			c.jobs = append(c.jobs, h)
+		}
+	}
+	if len(c.jobs) < len(c.rows.jobs) {
+		for name := range c.rows.jobs {
+			if !slices.ContainsFunc(c.jobs, func(h *jobHistory) bool { return h.name == name }) {
+				return fmt.Errorf("the job rows have job %q, which the profile does not have", name)
+			}
+		}
+	}
+	return nil
+}
+
+// result computes the summary of the cell.
+func (c *cell) result(dir string) (CellResult, error) {
+	if err := c.summarizePhases(); err != nil {
+		return CellResult{}, err
+	}
+	if c.hasBatch() {
+		var err error
+		if c.accounting, err = c.rows.account(c.meta.Profile.Batch.Jobs); err != nil {
+			return CellResult{}, err
+		}
+	}
+	result := CellResult{
+		Arm: c.meta.Arm, Trial: c.meta.Trial, Seed: c.meta.Seed, Dir: dir,
+		StartedAt: c.start, EndedAt: c.meta.EndedAt, Clock: c.meta.Clock,
+		Bands: c.bands, Phases: c.phases, Jobs: []JobSummary{},
+		Batch:    c.batch(),
+		Curves:   c.rows.curves(c.jobs, c.start),
+		Checks:   c.checks(),
+		Versions: c.raw,
+	}
+	if c.hasBatch() {
+		for _, j := range c.meta.Profile.Batch.Jobs {
+			result.Jobs = append(result.Jobs, c.rows.jobs[j.Name].summary(j))
+		}
+	}
+	result.Valid = !slices.ContainsFunc(result.Checks, func(c Check) bool { return !c.OK })
+	return result, nil
+}
+
+// summarizePhases lists the phases in the order of the profile; interactive
+// requests have a summary even where none was due.
+func (c *cell) summarizePhases() error {
+	known := make(map[phaseClass]bool)
+	for _, phase := range phaseNames(c.meta.Profile.Interactive) {
+		for _, class := range classes {
+			key := phaseClass{phase, class}
+			known[key] = true
+			p := c.rows.phases[key]
+			if p == nil && class == record.ClassInteractive {
+				p = &phaseRows{byStatus: map[string]int{}}
+			}
+			if p != nil {
+				c.phases = append(c.phases, p.summary(key, c.window(phase)))
+			}
+		}
+	}
+	for key := range c.rows.phases {
+		if !known[key] {
+			return fmt.Errorf("rows of phase %q, class %q: the profile has phases %v, classes are %v",
+				key.phase, key.class, phaseNames(c.meta.Profile.Interactive), classes)
+		}
+	}
+	return nil
+}
+
+// batch summarizes the work of the jobs.
+func (c *cell) batch() BatchSummary {
+	b := BatchSummary{PerPhase: map[string]Value{}, Lines: c.accounting}
+	in := c.meta.Profile.Interactive
+	if !c.hasBatch() {
+		b.IdlePerS = missing(0, "the arm has no batch work")
+		b.BurstPerS = b.IdlePerS
+		b.TTFT = (&sample[float64]{}).distribution("rows", b.IdlePerS.Reason)
+		return b
+	}
+	for _, phase := range phaseNames(in) {
+		b.PerPhase[phase] = c.batchRate(phase)
+	}
+	b.IdlePerS, b.BurstPerS = b.PerPhase[IdlePhase(in)], b.PerPhase[BurstPhase(in)]
+
+	var ttft sample[float64]
+	none := "the Batch API does not say when a first token came"
+	for _, phase := range phaseNames(in) {
+		for _, class := range []string{record.ClassBatchEquivalent, record.ClassBatch} {
+			if p := c.rows.phases[phaseClass{phase, class}]; p != nil {
+				ttft.values = append(ttft.values, p.ttft.values...)
+			}
+		}
+	}
+	if c.arm.Dispatch == spec.DispatchBacklog {
+		none = "no batch request of the measured phases ended ok"
+	}
+	b.TTFT = ttft.distribution("rows", none)
+	return b
+}
+
+func (c *cell) batchRate(phase string) Value {
+	if len(c.jobs) == 0 {
+		return missing(0, "no job was ever observed")
+	}
+	if c.start.IsZero() {
+		return missing(0, "the schedule never started")
+	}
+	done, unknown := completedIn(c.jobs, c.measuredBands(phase), c.start)
+	if unknown != "" {
+		return missing(0, "%s", unknown)
+	}
+	return perSecond(done, c.window(phase), int(done+0.5))
+}

@@ -1,0 +1,284 @@
+package analysis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"bgbench/pkg/record"
+	"bgbench/pkg/schedule"
+	"bgbench/pkg/spec"
+)
+
+// Compare summarizes every cell of the experiment in dir, which holds
+// experiment.yaml and cells/<arm>/t<k>, and compares the arms over the trials. A
+// cell that is missing is a warning, one that belongs to another experiment an error.
+func Compare(ctx context.Context, dir string) (Results, error) {
+	experiment, err := spec.ReadExperiment(filepath.Join(dir, "experiment.yaml"))
+	if err != nil {
+		return Results{}, err
+	}
+	r := Results{SchemaVersion: SchemaVersion, Experiment: experiment, Cells: []CellResult{}, Warnings: []Warning{}}
+	if err := r.readCells(ctx, dir); err != nil {
+		return Results{}, err
+	}
+	if len(r.Cells) == 0 {
+		return Results{}, fmt.Errorf("%s: found no finished cell, expected cells/<arm>/t<k> of experiment %q", dir, experiment.Name)
+	}
+	if err := r.strangers(dir); err != nil {
+		return Results{}, err
+	}
+	r.warnOfCells()
+	r.compareArms()
+	return r, nil
+}
+
+// slot is the place of a cell in the experiment.
+type slot struct {
+	arm    spec.Arm
+	trial  int
+	result *CellResult
+	meta   record.Metadata
+	absent error // why there is no result
+}
+
+func (s *slot) warning(format string, args ...any) Warning {
+	return Warning{Arm: s.arm.Name, Trial: s.trial, Message: fmt.Sprintf(format, args...)}
+}
+
+// readCells reads the cells side by side and lists them by arm, then trial.
+func (r *Results) readCells(ctx context.Context, dir string) error {
+	var slots []*slot
+	for _, arm := range r.Experiment.Arms {
+		for trial := 1; trial <= r.Experiment.Trials; trial++ {
+			slots = append(slots, &slot{arm: arm, trial: trial})
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, s := range slots {
+		group.Go(func() error { return s.read(ctx, dir, r.Experiment) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if err := sameInputs(slots); err != nil {
+		return err
+	}
+	for _, s := range slots {
+		if s.absent != nil {
+			r.Warnings = append(r.Warnings, s.warning("the cell is missing: %v", s.absent))
+			continue
+		}
+		r.Cells = append(r.Cells, *s.result)
+		for _, w := range s.meta.Warnings {
+			r.Warnings = append(r.Warnings, s.warning("%s", w))
+		}
+	}
+	return nil
+}
+
+func (s *slot) read(ctx context.Context, dir string, experiment spec.Experiment) error {
+	place := filepath.Join("cells", s.arm.Name, fmt.Sprintf("t%d", s.trial))
+	c, err := readCell(ctx, filepath.Join(dir, place))
+	var unfinished UnfinishedError
+	var notThere *fs.PathError
+	switch {
+	case errors.As(err, &notThere) && errors.Is(err, fs.ErrNotExist):
+		s.absent = fmt.Errorf("there is no %s", filepath.Base(notThere.Path))
+		return nil
+	case errors.As(err, &unfinished):
+		s.absent = fmt.Errorf("its run did not finish, there is only %s", record.Partial(filepath.Base(unfinished.File)))
+		return nil
+	case err != nil:
+		return err
+	}
+	s.meta = c.meta
+	path := filepath.Join(dir, place)
+	if err := belongs(c.meta, s, experiment); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	result, err := c.result(filepath.ToSlash(place))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	s.result = &result
+	return nil
+}
+
+// belongs holds the metadata of a cell against the place where it lies.
+func belongs(m record.Metadata, s *slot, experiment spec.Experiment) error {
+	switch {
+	case m.Experiment != experiment.Name:
+		return fmt.Errorf("it was measured for experiment %q, experiment.yaml is of %q", m.Experiment, experiment.Name)
+	case m.Arm != s.arm.Name:
+		return fmt.Errorf("it was measured for arm %q, expected %q", m.Arm, s.arm.Name)
+	case m.Trial != s.trial:
+		return fmt.Errorf("it was measured for trial %d, expected %d", m.Trial, s.trial)
+	case !reflect.DeepEqual(schedule.Bands(m.Profile.Interactive), schedule.Bands(experiment.Profile.Interactive)):
+		return errors.New("it was measured with other phases than those of experiment.yaml")
+	case !slices.Equal(m.Profile.Batch.Jobs, experiment.Profile.Batch.Jobs):
+		return errors.New("it was measured with other batch jobs than those of experiment.yaml")
+	}
+	return nil
+}
+
+// sameInputs: arms are compared in pairs because the cells of a trial replayed the
+// same files. Other files make the pairs meaningless.
+func sameInputs(slots []*slot) error {
+	first := make(map[int]*slot)
+	for _, s := range slots {
+		if s.result == nil {
+			continue
+		}
+		with, ok := first[s.trial]
+		if !ok {
+			first[s.trial] = s
+			continue
+		}
+		for name, hash := range s.meta.Inputs {
+			if other, ok := with.meta.Inputs[name]; ok && other != hash {
+				return fmt.Errorf("trial %d: arms %s and %s replayed different inputs: %s has SHA-256 %.12s… and %.12s…",
+					s.trial, with.arm.Name, s.arm.Name, name, other, hash)
+			}
+		}
+	}
+	return nil
+}
+
+// strangers warns of folders that the experiment has no arm for.
+func (r *Results) strangers(dir string) error {
+	entries, err := os.ReadDir(filepath.Join(dir, "cells"))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if _, ok := r.Experiment.Arm(e.Name()); !ok {
+			r.Warnings = append(r.Warnings, Warning{Message: fmt.Sprintf("cells/%s is left out: the experiment has no such arm", e.Name())})
+		}
+	}
+	return nil
+}
+
+func (r *Results) warnOfCells() {
+	without := 0
+	for _, c := range r.Cells {
+		r.Warnings = append(r.Warnings, c.Warnings()...)
+		if !slices.ContainsFunc(c.Curves, func(c Curve) bool { return c.Source != jobsSource }) {
+			without++
+		}
+	}
+	if without > 0 {
+		r.Warnings = append(r.Warnings, Warning{Message: fmt.Sprintf("%d of %d cells have no metrics of the servers to draw", without, len(r.Cells))})
+	}
+}
+
+// compareArms fills Arms from the valid cells.
+func (r *Results) compareArms() {
+	r.Arms = []ArmResult{}
+	for _, arm := range r.Experiment.Arms {
+		r.Arms = append(r.Arms, r.summarizeArm(arm))
+	}
+	base := slices.IndexFunc(r.Arms, func(a ArmResult) bool { return a.Baseline })
+	if base < 0 {
+		return
+	}
+	verdicts := verdictKeys(r.Experiment.Profile.Interactive)
+	for i := range r.Arms {
+		if i == base {
+			continue
+		}
+		for key, e := range r.Arms[i].Metrics {
+			other, ok := r.Arms[base].Metrics[key]
+			if !ok {
+				continue // batch work has no counterpart in a baseline without it
+			}
+			var margin *float64
+			if slices.Contains(verdicts, key) {
+				margin = &r.Experiment.Margin
+			}
+			r.Arms[i].Against[key] = compareEstimates(other, e, margin)
+		}
+	}
+}
+
+// verdictKeys are the metrics that decide whether interactive traffic was
+// protected. They were chosen before any run; everything else is shown without a
+// verdict.
+func verdictKeys(in spec.Interactive) []string {
+	burst := BurstPhase(in)
+	return []string{
+		MetricKey(burst, record.ClassInteractive, MetricTTFT, StatP95),
+		MetricKey(burst, record.ClassInteractive, MetricTTFT, StatP99),
+		MetricKey(burst, record.ClassInteractive, MetricITL, StatP95),
+	}
+}
+
+func (r *Results) summarizeArm(arm spec.Arm) ArmResult {
+	a := ArmResult{
+		Name: arm.Name, Description: arm.Description, Baseline: arm.Name == r.Experiment.Baseline,
+		Metrics: map[string]Estimate{}, Against: map[string]Comparison{}, Jobs: []ArmJob{},
+	}
+	units := make(map[string]string)
+	trials := make(map[string][]*Value) // by key, then trial
+	jobs := make(map[string][]*JobSummary)
+	for _, c := range r.Cells {
+		switch {
+		case c.Arm != arm.Name:
+			continue
+		case !c.Valid:
+			a.Invalid++
+			continue
+		}
+		a.Trials++
+		for _, m := range measures(c) {
+			put(trials, m.key(), r.Experiment.Trials, c.Trial, &m.value)
+			units[m.key()] = m.unit
+		}
+		for _, j := range c.Jobs {
+			put(jobs, j.Job, r.Experiment.Trials, c.Trial, &j)
+		}
+	}
+	for key, values := range trials {
+		a.Metrics[key] = estimate(units[key], values)
+	}
+	for _, j := range r.Experiment.Profile.Batch.Jobs {
+		if observed, ok := jobs[j.Name]; ok {
+			a.Jobs = append(a.Jobs, armJob(j, observed))
+		}
+	}
+	return a
+}
+
+// put sets the value of a trial, counted from 1, in the list under key.
+func put[V any](lists map[string][]*V, key string, trials, trial int, v *V) {
+	if lists[key] == nil {
+		lists[key] = make([]*V, trials)
+	}
+	lists[key][trial-1] = v
+}
+
+func armJob(j spec.Job, trials []*JobSummary) ArmJob {
+	out := ArmJob{Job: j.Name, WindowS: j.Window.Seconds()}
+	values := make([]*Value, len(trials))
+	for i, s := range trials {
+		if s == nil {
+			continue
+		}
+		values[i] = &s.CompletionS
+		out.Trials++
+		if s.Met {
+			out.Met++
+		}
+	}
+	out.CompletionS = estimate("s", values)
+	return out
+}

@@ -1,0 +1,107 @@
+package analysis
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// curveUnits names the series that are kept over time, by canonical name.
+var curveUnits = map[string]string{
+	"vllm:num_requests_running":              "requests",
+	"vllm:num_requests_waiting":              "requests",
+	"vllm:kv_cache_usage_perc":               "ratio",
+	"batch_processor_aimd_concurrency_limit": "requests",
+}
+
+// jobsSource is the source of curves that come from the polls of the jobs.
+const jobsSource = "jobs"
+
+// seriesKey is one series of one source.
+type seriesKey struct{ canonical, source, labels string }
+
+// maxPoints bounds a curve: about one point a pixel of a chart.
+const maxPoints = 600
+
+// curves draws the progress of the jobs and the series of the servers.
+func (r *rows) curves(jobs []*jobHistory, start time.Time) []Curve {
+	out := []Curve{}
+	for _, h := range jobs {
+		points := make([][2]float64, len(h.seen))
+		for i, o := range h.seen {
+			points[i] = point(o.at.Sub(start), float64(o.completed))
+		}
+		out = append(out, Curve{Name: "job:" + h.name, Source: jobsSource, Unit: "requests", Points: decimate(points, maxPoints)})
+	}
+
+	keys := make([]seriesKey, 0, len(r.series))
+	perSource := make(map[[2]string]int)
+	for key := range r.series {
+		keys = append(keys, key)
+		perSource[[2]string{key.canonical, key.source}]++
+	}
+	slices.SortFunc(keys, func(a, b seriesKey) int {
+		return cmp.Or(cmp.Compare(a.canonical, b.canonical), cmp.Compare(a.source, b.source), cmp.Compare(a.labels, b.labels))
+	})
+	for _, key := range keys {
+		samples := r.series[key]
+		slices.SortFunc(samples, bySampleTime)
+		points := make([][2]float64, len(samples))
+		for i, s := range samples {
+			points[i] = point(s.at.Sub(start), s.value)
+		}
+		c := Curve{Name: key.canonical, Source: key.source, Unit: curveUnits[key.canonical], Points: decimate(points, maxPoints)}
+		if perSource[[2]string{key.canonical, key.source}] > 1 {
+			c.Source += " " + key.labels
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// point rounds to what a chart can show, which halves the size of the file:
+// milliseconds and 6 significant digits.
+func point(at time.Duration, value float64) [2]float64 {
+	return [2]float64{math.Round(at.Seconds()*1e3) / 1e3, significant(value, 6)}
+}
+
+func significant(x float64, digits int) float64 {
+	if x == 0 {
+		return 0
+	}
+	scale := math.Pow(10, float64(digits)-math.Ceil(math.Log10(math.Abs(x))))
+	if rounded := math.Round(x*scale) / scale; !math.IsNaN(rounded) && !math.IsInf(rounded, 0) {
+		return rounded
+	}
+	return x
+}
+
+// decimate keeps at most limit points: the first, the last, and of each of equally
+// many points between them the lowest and the highest, so that no peak is lost.
+func decimate(points [][2]float64, limit int) [][2]float64 {
+	if len(points) <= limit {
+		return points
+	}
+	inner := points[1 : len(points)-1]
+	buckets := (limit - 2) / 2
+	out := make([][2]float64, 0, limit)
+	out = append(out, points[0])
+	for b := range buckets {
+		bucket := inner[b*len(inner)/buckets : (b+1)*len(inner)/buckets]
+		low, high := 0, 0
+		for i, p := range bucket {
+			if p[1] < bucket[low][1] {
+				low = i
+			}
+			if p[1] > bucket[high][1] {
+				high = i
+			}
+		}
+		out = append(out, bucket[min(low, high)])
+		if low != high {
+			out = append(out, bucket[max(low, high)])
+		}
+	}
+	return append(out, points[len(points)-1])
+}

@@ -1,0 +1,78 @@
+package analysis
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// WriteJSON writes v, a Results or a CellResult, as one line of JSON. The same
+// value gives the same bytes. encoding/json refuses a number that is not finite,
+// so none can slip through.
+func WriteJSON(w io.Writer, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encoding results: %w", err)
+	}
+	_, err = w.Write(append(data, '\n'))
+	return err
+}
+
+// SummaryRow is a row of summary.parquet: one number of one cell. Columns that do
+// not apply are null.
+type SummaryRow struct {
+	Experiment string   `parquet:"experiment,dict"`
+	Arm        string   `parquet:"arm,dict"`
+	Trial      int32    `parquet:"trial"`
+	Valid      bool     `parquet:"valid"`
+	Phase      *string  `parquet:"phase,dict"`
+	Class      string   `parquet:"class,dict"`
+	Job        *string  `parquet:"job,dict"`
+	Metric     string   `parquet:"metric,dict"`
+	Stat       string   `parquet:"stat,dict"`
+	Unit       string   `parquet:"unit,dict"`
+	Value      *float64 `parquet:"value"`
+	N          int64    `parquet:"n"`
+	Reason     *string  `parquet:"reason,dict"`
+}
+
+// WriteSummary writes summary.parquet: the numbers of every cell, invalid ones
+// included and marked, by arm, trial, phase, class, metric and stat.
+func WriteSummary(w io.Writer, r Results) error {
+	out := parquet.NewGenericWriter[SummaryRow](w,
+		parquet.NewSchema("bg_summary", parquet.SchemaOf(SummaryRow{})),
+		parquet.Compression(&parquet.Zstd))
+	for _, c := range r.Cells {
+		if _, err := out.Write(summaryRows(r.Experiment.Name, c)); err != nil {
+			return fmt.Errorf("writing summary: %w", err)
+		}
+	}
+	if err := out.Close(); err != nil {
+		return fmt.Errorf("writing summary: %w", err)
+	}
+	return nil
+}
+
+func summaryRows(experiment string, c CellResult) []SummaryRow {
+	var rows []SummaryRow
+	add := func(phase, job *string, class, metric, stat, unit string, v Value) {
+		row := SummaryRow{
+			Experiment: experiment, Arm: c.Arm, Trial: int32(c.Trial), Valid: c.Valid,
+			Phase: phase, Class: class, Job: job, Metric: metric, Stat: stat, Unit: unit,
+			Value: v.Value, N: int64(v.N),
+		}
+		if v.Reason != "" {
+			row.Reason = &v.Reason
+		}
+		rows = append(rows, row)
+	}
+	for _, m := range measures(c) {
+		add(&m.phase, nil, m.class, m.metric, m.stat, m.unit, m.value)
+	}
+	for _, j := range c.Jobs {
+		add(nil, &j.Job, "batch", "completion_s", StatValue, "s", j.CompletionS)
+	}
+	return rows
+}

@@ -1,0 +1,130 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"bgbench/pkg/stats"
+)
+
+// minTrials is how many trials an interval needs: Student's t with the one degree
+// of freedom of two trials is 12.7 s/√2 and says nothing.
+const minTrials = 3
+
+const methodTOnLogs = "t on logs"
+
+// estimate puts the values of one metric over the trials together; nil where a
+// trial has no valid cell. The trial is the unit: the rows of several trials are
+// never pooled.
+func estimate(unit string, trials []*Value) Estimate {
+	e := Estimate{Unit: unit, Values: make([]*float64, len(trials)), Level: level}
+	var values []float64
+	for i, v := range trials {
+		if v != nil && v.Value != nil {
+			e.Values[i] = v.Value
+			values = append(values, *v.Value)
+		}
+	}
+	e.TrialsUse = len(values)
+	if len(values) == 0 {
+		e.Reason = reasons(trials)
+		return e
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	e.Median = finite(stats.Quantile(sorted, 0.5))
+	if len(values) >= 2 {
+		e.Min, e.Max = &sorted[0], &sorted[len(sorted)-1]
+	}
+	switch {
+	case len(values) < minTrials:
+		e.Reason = fmt.Sprintf("no interval: it needs %d trials, there %s", minTrials, areSo(len(values)))
+	case sorted[0] <= 0:
+		e.Reason = "no interval: logarithms need values above 0"
+	default:
+		in := stats.GeometricMeanInterval(values, level)
+		e.GeoMean, e.Low, e.High = finite(stats.GeometricMean(values)), finite(in.Low), finite(in.High)
+		e.Method = methodTOnLogs
+	}
+	return e
+}
+
+func areSo(n int) string {
+	if n == 1 {
+		return "is 1"
+	}
+	return fmt.Sprintf("are %d", n)
+}
+
+// reasons says why no trial has a value, each reason once.
+func reasons(trials []*Value) string {
+	var all []string
+	for i, v := range trials {
+		if v != nil && v.Reason != "" && !slices.ContainsFunc(all, func(s string) bool { return strings.HasSuffix(s, v.Reason) }) {
+			all = append(all, fmt.Sprintf("trial %d: %s", i+1, v.Reason))
+		}
+	}
+	if len(all) == 0 {
+		return "no valid trial"
+	}
+	return strings.Join(all, "; ")
+}
+
+// finite is a pointer to x, or nil where JSON has no word for it.
+func finite(x float64) *float64 { return measured(x, 0).Value }
+
+// compareEstimates compares an arm with the baseline, paired by trial: the two
+// cells of a trial replayed the same inputs. A margin is given for the metrics that
+// get a verdict.
+func compareEstimates(baseline, arm Estimate, margin *float64) Comparison {
+	c := Comparison{Level: level, Margin: margin}
+	if margin != nil {
+		c.Verdict = VerdictNoConclusion
+	}
+	var a, b []float64
+	zero := false
+	for i := range arm.Values {
+		switch x, y := baseline.Values[i], arm.Values[i]; {
+		case x == nil || y == nil:
+		case *x <= 0 || *y <= 0:
+			zero = true
+		default:
+			a, b = append(a, *x), append(b, *y)
+		}
+	}
+	c.Pairs = len(a)
+	switch {
+	case zero:
+		c.Reason = "no ratio: it needs values above 0 in both arms"
+		return c
+	case c.Pairs == 0:
+		c.Reason = "no trial has a value in both arms"
+		return c
+	}
+	r := stats.NewLogRatio(a, b)
+	c.Ratio = finite(r.Ratio())
+	if c.Pairs < minTrials {
+		c.Reason = fmt.Sprintf("no interval and no test: they need %d pairs of trials, there %s", minTrials, areSo(c.Pairs))
+		return c
+	}
+	in := r.Interval(level)
+	c.Low, c.High = finite(in.Low), finite(in.High)
+	if margin != nil {
+		c.OneSidedLow, c.OneSidedHigh = finite(r.LowerBound(level)), finite(r.UpperBound(level))
+		c.Verdict = verdict(c.OneSidedLow, c.OneSidedHigh, *margin)
+	}
+	return c
+}
+
+// verdict of a quantity where less is better. Both words are one-sided tests at
+// 5 % against the same line, 1 + margin, so they can't both hold. "Not significant"
+// is never "equal".
+func verdict(low, high *float64, margin float64) string {
+	switch {
+	case high != nil && *high <= 1+margin:
+		return VerdictProtected
+	case low != nil && *low > 1+margin:
+		return VerdictDegraded
+	}
+	return VerdictNoConclusion
+}

@@ -1,0 +1,134 @@
+package analysis
+
+import (
+	"bgbench/pkg/record"
+	"bgbench/pkg/spec"
+)
+
+// phaseRows pools the rows of one class in one phase over the measured cycles.
+type phaseRows struct {
+	requests int
+	byStatus map[string]int
+	crosses  int
+
+	ttft, ttftFromDue, tpot, e2e, e2eFromDue, ttftAdjusted, lateness sample[float64]
+	// itl is most of the memory: a value for each output token, kept as the rows
+	// keep gaps.
+	itl sample[float32]
+
+	outputTokens, promptTokens int64 // of requests that ended ok
+	cachedTokens, cacheable    int64 // of those that report both counts
+	withCached                 int
+}
+
+func (p *phaseRows) add(q record.Request) {
+	p.requests++
+	p.byStatus[q.Status]++
+	if q.CrossesPhase {
+		p.crosses++
+	}
+	p.lateness.add(q.LatenessS)
+	if q.Status != record.StatusOK {
+		p.ttftAdjusted.never++
+		return
+	}
+	p.ttft.add(q.TTFTS)
+	p.ttftAdjusted.add(q.TTFTS)
+	p.ttftFromDue.add(q.TTFTFromDueS)
+	p.tpot.add(q.TPOTS)
+	p.e2e.add(q.E2ES)
+	p.e2eFromDue.add(q.E2EFromDueS)
+	p.itl.values = appendTokenGaps(p.itl.values, q.ChunkGapS, q.ChunkTokens)
+	if q.OutputTokens != nil {
+		p.outputTokens += *q.OutputTokens
+	}
+	if q.PromptTokens != nil {
+		p.promptTokens += *q.PromptTokens
+		if q.CachedTokens != nil {
+			p.cachedTokens += *q.CachedTokens
+			p.cacheable += *q.PromptTokens
+			p.withCached++
+		}
+	}
+}
+
+// appendTokenGaps divides each gap over the tokens of the chunk that ended it: a
+// chunk of k tokens after a gap g is k gaps of g/k, so that a server which sends
+// four tokens at a time is not taken for one four times as slow, and as many gaps
+// weigh as there were tokens. A chunk that brought text but no token (a character
+// in several parts) lends its gap to the next one.
+func appendTokenGaps(to []float32, gaps []float32, tokens []int32) []float32 {
+	var lent float32
+	for i, gap := range gaps {
+		gap += lent
+		k := tokens[i+1]
+		if k == 0 {
+			lent = gap
+			continue
+		}
+		lent = 0
+		each := gap / float32(k)
+		for range k {
+			to = append(to, each)
+		}
+	}
+	return to
+}
+
+func (p *phaseRows) summary(key phaseClass, window float64) PhaseSummary {
+	ok := p.byStatus[record.StatusOK]
+	s := PhaseSummary{
+		Phase:              key.phase,
+		Class:              key.class,
+		WindowS:            window,
+		Requests:           p.requests,
+		ByStatus:           p.byStatus,
+		OfferedPerS:        perSecond(float64(p.requests), window, p.requests),
+		OKPerS:             perSecond(float64(ok), window, ok),
+		OutputTokensPerS:   perSecond(float64(p.outputTokens), window, ok),
+		PromptTokensPerS:   perSecond(float64(p.promptTokens), window, ok),
+		CrossesPhaseCount:  p.crosses,
+		IncompleteRequests: p.byStatus[record.StatusIncomplete],
+	}
+	if p.requests > 0 {
+		s.ErrorRate = measured(float64(p.requests-ok)/float64(p.requests), p.requests)
+	} else {
+		s.ErrorRate = missing(0, "no request was due in the phase")
+	}
+	if p.cacheable > 0 {
+		s.CachedTokensRatio = measured(float64(p.cachedTokens)/float64(p.cacheable), p.withCached)
+	} else {
+		s.CachedTokensRatio = missing(0, "the server reported no cached tokens")
+	}
+	none := "no request ended ok"
+	if ok > 0 {
+		none = "no row has it"
+	}
+	s.TTFT = p.ttft.distribution("rows", none)
+	s.TTFTFromDue = p.ttftFromDue.distribution("rows", none)
+	s.ITL = p.itl.distribution("gaps", none)
+	s.TPOT = p.tpot.distribution("rows", none)
+	s.E2E = p.e2e.distribution("rows", none)
+	s.E2EFromDue = p.e2eFromDue.distribution("rows", none)
+	s.TTFTAdjusted = p.ttftAdjusted.distribution("rows", none)
+	s.Lateness = p.lateness.distribution("rows", "no row has it")
+	return s
+}
+
+// classes in the order in which a phase lists them.
+var classes = []string{
+	record.ClassInteractive, record.ClassBatchEquivalent, record.ClassStandard, record.ClassBatch,
+}
+
+// phaseNames lists the phases of a profile, each once, in order.
+func phaseNames(in spec.Interactive) []string {
+	var names []string
+	seen := make(map[string]bool)
+	for _, p := range in.Phases {
+		if !seen[p.Name] {
+			seen[p.Name] = true
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,151 @@
+package analysis
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"bgbench/pkg/record"
+)
+
+// Files of a cell.
+const (
+	requestsFile = "requests.parquet"
+	jobsFile     = "jobs.parquet"
+	metricsFile  = "metrics.parquet"
+	metadataFile = "run-metadata.json"
+)
+
+// runKey is the key of the schema metadata under which a stream of rows carries
+// run-metadata.json.
+const runKey = "bg.run"
+
+// ReadCell summarizes the cell in a folder: requests.parquet, jobs.parquet,
+// run-metadata.json and, where there is one, metrics.parquet.
+func ReadCell(ctx context.Context, dir string) (CellResult, error) {
+	c, err := readCell(ctx, dir)
+	if err != nil {
+		return CellResult{}, err
+	}
+	return finish(c, dir, dir)
+}
+
+func readCell(ctx context.Context, dir string) (*cell, error) {
+	r := newRows()
+	if err := readFile(ctx, dir, requestsFile, r.addRequest); err != nil {
+		return nil, err
+	}
+	metadata, err := os.ReadFile(filepath.Join(dir, metadataFile))
+	if err != nil {
+		return nil, whole(dir, metadataFile, err)
+	}
+	if err := readFile(ctx, dir, jobsFile, r.addJob); err != nil {
+		return nil, err
+	}
+	if err := readFile(ctx, dir, metricsFile, r.addSample); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	c, err := newCell(r, metadata)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	return c, nil
+}
+
+// ReadCellStream summarizes the cell that comes as an Arrow IPC stream of requests
+// and one of jobs, the second of which carries run-metadata.json.
+func ReadCellStream(ctx context.Context, from io.Reader) (CellResult, error) {
+	in := bufio.NewReaderSize(from, 1<<16)
+	r := newRows()
+	requests, err := record.NewReader[record.Request](in)
+	if err != nil {
+		return CellResult{}, fmt.Errorf("requests of the stream: %w", err)
+	}
+	if err := each(ctx, requests.All(), r.addRequest); err != nil {
+		return CellResult{}, fmt.Errorf("requests of the stream: %w", err)
+	}
+	jobs, err := record.NewReader[record.Job](in)
+	if err != nil {
+		return CellResult{}, fmt.Errorf("jobs of the stream: %w", err)
+	}
+	if err := each(ctx, jobs.All(), r.addJob); err != nil {
+		return CellResult{}, fmt.Errorf("jobs of the stream: %w", err)
+	}
+	metadata, ok := jobs.Meta()[runKey]
+	if !ok {
+		return CellResult{}, fmt.Errorf("jobs of the stream: the schema has no metadata %q, expected run-metadata.json under it", runKey)
+	}
+	c, err := newCell(r, []byte(metadata))
+	if err != nil {
+		return CellResult{}, fmt.Errorf("stream: %w", err)
+	}
+	return finish(c, "stream", "-")
+}
+
+func finish(c *cell, name, dir string) (CellResult, error) {
+	result, err := c.result(dir)
+	if err != nil {
+		return CellResult{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return result, nil
+}
+
+// readFile gives every row of a file to take.
+func readFile[T record.Row](ctx context.Context, dir, name string, take func(T) error) error {
+	path := filepath.Join(dir, name)
+	reader, err := record.ReadFile[T](path)
+	if err != nil {
+		return whole(dir, name, err)
+	}
+	defer reader.Close()
+	if err := each(ctx, reader.All(), take); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// each numbers the rows from 1 and stops at the first error.
+func each[T record.Row](ctx context.Context, rows iter.Seq2[T, error], take func(T) error) error {
+	n := 0
+	for row, err := range rows {
+		n++
+		if err != nil {
+			return err
+		}
+		if err := take(row); err != nil {
+			return fmt.Errorf("row %d: %w", n, err)
+		}
+		if n%4096 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return ctx.Err()
+}
+
+// UnfinishedError says that a cell has a file that its run did not finish.
+type UnfinishedError struct{ File string }
+
+func (e UnfinishedError) Error() string {
+	return fmt.Sprintf("%s: not there, only %s is: the run did not finish", e.File, record.Partial(filepath.Base(e.File)))
+}
+
+// Hint implements the hint line of the command.
+func (e UnfinishedError) Hint() string { return "bg-load recover makes a file of it" }
+
+// whole explains why a file of a cell cannot be opened.
+func whole(dir, name string, err error) error {
+	path := filepath.Join(dir, name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, statErr := os.Stat(record.Partial(path)); statErr == nil {
+		return UnfinishedError{path}
+	}
+	return fmt.Errorf("cell %s: %w", dir, err)
+}

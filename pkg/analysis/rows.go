@@ -1,0 +1,176 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"bgbench/pkg/record"
+)
+
+// rows takes the rows of a cell one by one, in any order, and keeps numbers only.
+type rows struct {
+	identity identity // of the first row; all others must agree
+	requests int      // rows seen
+
+	phases map[phaseClass]*phaseRows
+	lines  map[line]*attempts
+	jobs   map[string]*jobHistory
+	series map[seriesKey][]sampleAt
+
+	scheduled int // requests with a due time
+	sent      int // of those, sent
+	overflows int // answers that say that a request exceeds the context
+	overflow  string
+}
+
+// identity says which cell a row belongs to.
+type identity struct {
+	Experiment, Arm string
+	Trial           int32
+}
+
+func (id identity) String() string {
+	return fmt.Sprintf("experiment %q, arm %q, trial %d", id.Experiment, id.Arm, id.Trial)
+}
+
+type phaseClass struct{ phase, class string }
+
+func newRows() *rows {
+	return &rows{
+		phases: make(map[phaseClass]*phaseRows),
+		lines:  make(map[line]*attempts),
+		jobs:   make(map[string]*jobHistory),
+		series: make(map[seriesKey][]sampleAt),
+	}
+}
+
+// same holds every row against the first one.
+func (r *rows) same(id identity) error {
+	if r.identity == (identity{}) {
+		r.identity = id
+	}
+	if id != r.identity {
+		return fmt.Errorf("it belongs to %v, the first row to %v", id, r.identity)
+	}
+	return nil
+}
+
+// contextOverflow is how vLLM and the OpenAI API begin to say that a prompt and its
+// output do not fit the model.
+const contextOverflow = "maximum context length"
+
+func (r *rows) addRequest(q record.Request) error {
+	if err := r.same(identity{q.Experiment, q.Arm, q.Trial}); err != nil {
+		return err
+	}
+	if err := checkRequest(q); err != nil {
+		return err
+	}
+	r.requests++
+	if q.DueAt != nil {
+		r.scheduled++
+		if q.SentAt != nil {
+			r.sent++
+		}
+	}
+	if q.HTTPStatus != nil && *q.HTTPStatus == 400 && q.Error != nil && strings.Contains(*q.Error, contextOverflow) {
+		r.overflows++
+		if r.overflow == "" || *q.Error < r.overflow {
+			r.overflow = *q.Error
+		}
+	}
+	if q.Class == record.ClassBatch || q.Class == record.ClassBatchEquivalent {
+		if err := r.addLine(q); err != nil {
+			return err
+		}
+	}
+	if q.Phase == nil || q.Warmup {
+		return nil
+	}
+	key := phaseClass{*q.Phase, q.Class}
+	p := r.phases[key]
+	if p == nil {
+		p = &phaseRows{byStatus: make(map[string]int)}
+		r.phases[key] = p
+	}
+	p.add(q)
+	return nil
+}
+
+// checkRequest refuses what no run can have observed.
+func checkRequest(q record.Request) error {
+	if !slices.Contains(record.Statuses, q.Status) {
+		return fmt.Errorf("status: found %q, expected one of %s", q.Status, strings.Join(record.Statuses, ", "))
+	}
+	for _, d := range []struct {
+		name     string
+		value    *float64
+		negative bool // may be
+	}{
+		{"lateness_s", q.LatenessS, true},
+		{"ttft_s", q.TTFTS, false}, {"ttft_from_due_s", q.TTFTFromDueS, true},
+		{"e2e_s", q.E2ES, false}, {"e2e_from_due_s", q.E2EFromDueS, true},
+		{"tpot_s", q.TPOTS, false},
+	} {
+		switch {
+		case d.value == nil:
+		case math.IsNaN(*d.value) || math.IsInf(*d.value, 0):
+			return fmt.Errorf("%s: found %v, expected a finite number or null", d.name, *d.value)
+		case *d.value < 0 && !d.negative:
+			return fmt.Errorf("%s: found %v, expected 0 or more", d.name, *d.value)
+		}
+	}
+	if len(q.ChunkGapS) > 0 && len(q.ChunkTokens) != len(q.ChunkGapS)+1 {
+		return fmt.Errorf("chunk_tokens: found %d values beside %d in chunk_gap_s, expected one more than gaps",
+			len(q.ChunkTokens), len(q.ChunkGapS))
+	}
+	for _, gap := range q.ChunkGapS {
+		if !(gap >= 0 && gap <= math.MaxFloat32) {
+			return fmt.Errorf("chunk_gap_s: found %v, expected finite numbers of 0 or more", gap)
+		}
+	}
+	for _, k := range q.ChunkTokens {
+		if k < 0 {
+			return fmt.Errorf("chunk_tokens: found %d, expected 0 or more", k)
+		}
+	}
+	return nil
+}
+
+func (r *rows) addJob(j record.Job) error {
+	if err := r.same(identity{j.Experiment, j.Arm, j.Trial}); err != nil {
+		return err
+	}
+	h := r.jobs[j.Job]
+	if h == nil {
+		h = &jobHistory{name: j.Job}
+		r.jobs[j.Job] = h
+	}
+	h.add(j)
+	return nil
+}
+
+func (r *rows) addSample(s record.Sample) error {
+	if err := r.same(identity{s.Experiment, s.Arm, s.Trial}); err != nil {
+		return err
+	}
+	if _, wanted := curveUnits[s.Canonical]; !wanted || math.IsNaN(s.Value) || math.IsInf(s.Value, 0) {
+		return nil // an exporter may say NaN for a gauge without a value: a gap in the curve
+	}
+	key := seriesKey{s.Canonical, s.Source, s.Labels}
+	r.series[key] = append(r.series[key], sampleAt{s.At, s.Value})
+	return nil
+}
+
+type sampleAt struct {
+	at    time.Time
+	value float64
+}
+
+func bySampleTime(a, b sampleAt) int {
+	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.value, b.value))
+}
