@@ -1,0 +1,163 @@
+package draw
+
+import (
+	"fmt"
+	"io"
+
+	"bgbench/pkg/inputs"
+	"bgbench/pkg/prompt"
+	"bgbench/pkg/record"
+	"bgbench/pkg/schedule"
+	"bgbench/pkg/spec"
+)
+
+// Trial is what is to be drawn.
+type Trial struct {
+	Experiment string
+	Profile    spec.Profile
+	Number     int // 1-based
+}
+
+// manifest is what inputs.json says before anything is written.
+func (t Trial) manifest() inputs.Manifest {
+	return inputs.Manifest{
+		Experiment: t.Experiment,
+		Trial:      t.Number,
+		Seed:       t.seed(),
+		Profile:    t.Profile,
+	}
+}
+
+func (t Trial) seed() int64 { return t.Profile.TrialSeed(t.Number) }
+
+// Prompts writes the lines of prompts.jsonl alone to w, and returns how long they
+// came out.
+func (t Trial) Prompts(w io.Writer) ([]inputs.Lengths, error) {
+	d := t.start()
+	lines := inputs.NewLines(w)
+	if err := d.prompts(lines); err != nil {
+		return nil, err
+	}
+	return d.lengths(record.ClassInteractive, d.interactive.ISL, d.interactive.OSL), lines.Flush()
+}
+
+// drawing is a trial that is being drawn.
+type drawing struct {
+	Trial
+	systems     []string
+	arrivals    []schedule.Arrival
+	interactive *prompt.Generator
+	batchISL    prompt.Tally
+	batchOSL    prompt.Tally
+}
+
+func (t Trial) start() *drawing {
+	return &drawing{
+		Trial:       t,
+		systems:     prompt.Systems(t.Profile.Prompt.SystemPrompts, t.seed()),
+		arrivals:    schedule.Draw(t.Profile.Interactive, t.seed()),
+		interactive: prompt.New(t.Profile, t.seed(), "interactive"),
+	}
+}
+
+// files writes all files of the folder and returns how long the requests came out.
+func (d *drawing) files(folder *inputs.Folder) ([]inputs.Lengths, error) {
+	if err := folder.Write(inputs.PromptsName, d.prompts); err != nil {
+		return nil, err
+	}
+	if err := folder.Write(inputs.ScheduleName, d.schedule); err != nil {
+		return nil, err
+	}
+	for _, job := range d.Profile.Batch.Jobs {
+		err := folder.Write(inputs.JobName(job.Name), func(lines *inputs.Lines) error { return d.job(lines, job) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	all := d.lengths(record.ClassInteractive, d.interactive.ISL, d.interactive.OSL)
+	return append(all, d.lengths(record.ClassBatch, d.batchISL, d.batchOSL)...), nil
+}
+
+// prompts writes a prompt an arrival: no text is sent twice, so the prefix cache
+// finds system prompts and nothing else.
+func (d *drawing) prompts(lines *inputs.Lines) error {
+	for i, text := range d.systems {
+		if err := lines.SystemPrompt(inputs.SystemPrompt{SystemPrompt: i, Text: text, Tokens: d.Profile.Prompt.SystemPrompts.Tokens}); err != nil {
+			return err
+		}
+	}
+	overhead := d.Profile.Overhead()
+	for i := range d.arrivals {
+		p := inputs.Prompt{Prompt: i}
+		if n := len(d.systems); n > 0 {
+			system := i % n
+			p.SystemPrompt = &system
+		}
+		user, length := d.interactive.Next()
+		p.User, p.PromptTokens, p.MaxTokens = user, overhead+length.ISL, length.OSL
+		if err := lines.Prompt(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *drawing) schedule(lines *inputs.Lines) error {
+	for i, a := range d.arrivals {
+		err := lines.Due(inputs.Due{
+			I:      i,
+			DueNS:  a.Due.Nanoseconds(),
+			Phase:  a.Band.Phase,
+			Cycle:  a.Band.Cycle,
+			Warmup: a.Band.Warmup,
+			Class:  record.ClassInteractive,
+			Prompt: i,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *drawing) job(lines *inputs.Lines, job spec.Job) error {
+	g := prompt.New(d.Profile, d.seed(), "job "+job.Name)
+	line := inputs.JobLine{Model: d.Profile.Model, IgnoreEOS: d.Profile.Prompt.IgnoreEOS}
+	for i := range job.Requests {
+		if n := len(d.systems); n > 0 {
+			line.System = d.systems[i%n]
+		}
+		user, length := g.Next()
+		line.CustomID = fmt.Sprintf("%s-%06d", job.Name, i)
+		line.User, line.MaxTokens = user, length.OSL
+		if err := lines.Job(line); err != nil {
+			return err
+		}
+	}
+	d.batchISL.Merge(g.ISL)
+	d.batchOSL.Merge(g.OSL)
+	return nil
+}
+
+func (d *drawing) lengths(class string, isl, osl prompt.Tally) []inputs.Lengths {
+	return []inputs.Lengths{
+		lengths(class, "isl", d.Profile.Prompt.ISL, isl),
+		lengths(class, "osl", d.Profile.Prompt.OSL, osl),
+	}
+}
+
+func lengths(class, quantity string, requested spec.Distribution, t prompt.Tally) inputs.Lengths {
+	m := t.Realised()
+	return inputs.Lengths{
+		Class:         class,
+		Quantity:      quantity,
+		Requested:     requested,
+		N:             t.N,
+		Mean:          m.Mean,
+		SD:            m.SD,
+		Min:           t.Min,
+		Max:           t.Max,
+		ClippedShare:  t.ClippedShare(),
+		JointCapShare: t.CappedShare(),
+	}
+}

@@ -1,0 +1,115 @@
+package inputs
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// The encoders below write lines as encoding/json would, but for HTML escapes,
+// without its reflection: a trial is some hundred megabytes of text
+// (BenchmarkAppendPrompt).
+
+// AppendSystemPrompt appends s as a line of prompts.jsonl.
+func AppendSystemPrompt(dst []byte, s SystemPrompt) []byte {
+	dst = append(dst, `{"system_prompt":`...)
+	dst = strconv.AppendInt(dst, int64(s.SystemPrompt), 10)
+	dst = append(dst, `,"text":`...)
+	dst = appendString(dst, s.Text)
+	dst = append(dst, `,"tokens":`...)
+	dst = strconv.AppendInt(dst, int64(s.Tokens), 10)
+	return append(dst, "}\n"...)
+}
+
+// AppendPrompt appends p as a line of prompts.jsonl.
+func AppendPrompt(dst []byte, p Prompt) []byte {
+	dst = append(dst, `{"prompt":`...)
+	dst = strconv.AppendInt(dst, int64(p.Prompt), 10)
+	dst = append(dst, `,"system_prompt":`...)
+	if p.SystemPrompt == nil {
+		dst = append(dst, "null"...)
+	} else {
+		dst = strconv.AppendInt(dst, int64(*p.SystemPrompt), 10)
+	}
+	dst = append(dst, `,"user":`...)
+	dst = appendString(dst, p.User)
+	dst = append(dst, `,"prompt_tokens":`...)
+	dst = strconv.AppendInt(dst, int64(p.PromptTokens), 10)
+	dst = append(dst, `,"max_tokens":`...)
+	dst = strconv.AppendInt(dst, int64(p.MaxTokens), 10)
+	return append(dst, "}\n"...)
+}
+
+// AppendDue appends d as a line of schedule.jsonl.
+func AppendDue(dst []byte, d Due) []byte {
+	dst = append(dst, `{"i":`...)
+	dst = strconv.AppendInt(dst, int64(d.I), 10)
+	dst = append(dst, `,"due_ns":`...)
+	dst = strconv.AppendInt(dst, d.DueNS, 10)
+	dst = append(dst, `,"phase":`...)
+	dst = appendString(dst, d.Phase)
+	dst = append(dst, `,"cycle":`...)
+	dst = strconv.AppendInt(dst, int64(d.Cycle), 10)
+	dst = append(dst, `,"warmup":`...)
+	dst = strconv.AppendBool(dst, d.Warmup)
+	dst = append(dst, `,"class":`...)
+	dst = appendString(dst, d.Class)
+	dst = append(dst, `,"prompt":`...)
+	dst = strconv.AppendInt(dst, int64(d.Prompt), 10)
+	return append(dst, "}\n"...)
+}
+
+// JobLine is what a line of a job file asks for.
+type JobLine struct {
+	CustomID  string
+	Model     string
+	System    string // left out where empty
+	User      string
+	MaxTokens int
+	IgnoreEOS bool
+}
+
+// AppendJobLine appends l as a line of an OpenAI Batch input file.
+func AppendJobLine(dst []byte, l JobLine) []byte {
+	dst = append(dst, `{"custom_id":`...)
+	dst = appendString(dst, l.CustomID)
+	dst = append(dst, `,"method":"POST","url":"/v1/chat/completions","body":{"model":`...)
+	dst = appendString(dst, l.Model)
+	dst = append(dst, `,"messages":[`...)
+	if l.System != "" {
+		dst = append(dst, `{"role":"system","content":`...)
+		dst = appendString(dst, l.System)
+		dst = append(dst, "},"...)
+	}
+	dst = append(dst, `{"role":"user","content":`...)
+	dst = appendString(dst, l.User)
+	dst = append(dst, `}],"max_tokens":`...)
+	dst = strconv.AppendInt(dst, int64(l.MaxTokens), 10)
+	if l.IgnoreEOS {
+		dst = append(dst, `,"ignore_eos":true`...)
+	}
+	return append(dst, "}}\n"...)
+}
+
+// appendString appends s as a JSON string.
+func appendString(dst []byte, s string) []byte {
+	if !plain(s) {
+		quoted, err := json.Marshal(s)
+		if err != nil {
+			panic(err) // a string always has an encoding
+		}
+		return append(dst, quoted...)
+	}
+	dst = append(dst, '"')
+	dst = append(dst, s...)
+	return append(dst, '"')
+}
+
+// plain reports whether s needs no escape in JSON.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
