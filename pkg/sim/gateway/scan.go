@@ -22,7 +22,7 @@ type scanned struct {
 // scanLine reads an input line without copying its strings: jobs are tens of
 // megabytes, and encoding/json would be most of a simulated run's time (see
 // BenchmarkParseLine). It knows only the common shape of a line. When it meets
-// anything else (an escape, a key twice or in another case, another type, invalid
+// anything else (a rare escape, a key twice or in another case, another type, invalid
 // JSON) it gives up, and the caller asks encoding/json, which then decides; a fuzz
 // test holds the two against each other.
 func scanLine(text string) (_ scanned, ok bool) {
@@ -187,39 +187,63 @@ func (c *cursor) array(element func()) {
 	c.depth--
 }
 
-// str takes a string without escapes.
+// str takes a string. One without escapes is a part of the text.
 func (c *cursor) str() string {
 	c.want('"')
 	if c.failed {
 		return ""
 	}
-	n := strings.IndexByte(c.text[c.at:], '"')
-	if n < 0 {
-		c.fail()
-		return ""
-	}
-	s := c.text[c.at : c.at+n]
-	c.at += n + 1
-	if !isPlain(s) {
-		c.fail()
-		return ""
-	}
-	return s
-}
-
-// isPlain reports whether s stands in JSON for itself.
-func isPlain(s string) bool {
-	ascii := true
-	for i := range len(s) {
-		b := s[i]
-		if b < ' ' || b == '\\' {
-			return false
-		}
-		if b >= utf8.RuneSelf {
+	start, ascii, escaped := c.at, true, false
+	for i := start; i < len(c.text); i++ {
+		switch b := c.text[i]; {
+		case b == '"':
+			c.at = i + 1
+			s := c.text[start:i]
+			if !ascii && !utf8.ValidString(s) { // encoding/json would replace the bad bytes
+				c.fail()
+			}
+			if escaped {
+				return c.unescape(s)
+			}
+			return s
+		case b == '\\':
+			escaped = true
+			i++
+		case b < ' ':
+			c.fail()
+			return ""
+		case b >= utf8.RuneSelf:
 			ascii = false
 		}
 	}
-	return ascii || utf8.ValidString(s)
+	c.fail()
+	return ""
+}
+
+// unescape resolves the short escapes.
+func (c *cursor) unescape(s string) string {
+	out := make([]byte, 0, len(s))
+	for {
+		i := strings.IndexByte(s, '\\')
+		if i < 0 {
+			return string(append(out, s...))
+		}
+		out = append(out, s[:i]...)
+		switch s[i+1] {
+		case '"', '\\', '/':
+			out = append(out, s[i+1])
+		case 'n':
+			out = append(out, '\n')
+		case 't':
+			out = append(out, '\t')
+		case 'r':
+			out = append(out, '\r')
+		default:
+			c.fail()
+			return ""
+		}
+		s = s[i+2:]
+	}
 }
 
 func (c *cursor) word(w string) bool {
