@@ -1,0 +1,25 @@
+package main
+
+import (
+	ucli "github.com/urfave/cli/v2"
+
+	"bgbench/pkg/cli"
+	"bgbench/pkg/report"
+)
+
+func mdCommand(env cli.Env) *ucli.Command {
+	return &ucli.Command{
+		Name:      "md",
+		Usage:     "write a Markdown summary for a pull request",
+		ArgsUsage: "RESULTS",
+		Description: "RESULTS is what `bg-analyze compare` wrote, - is standard input. Warnings come first,\n" +
+			"then the answer and the summary table.\n\n" +
+			cli.Examples(
+				"bg-report md results/batch-gateway-ci/results.json",
+				"bg-report md -o report.md results/batch-gateway-ci/results.json"),
+		Flags: []ucli.Flag{outputFlag()},
+		Action: func(c *ucli.Context) error {
+			return convert(c, env, report.Markdown)
+		},
+	}
+}

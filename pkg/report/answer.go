@@ -1,0 +1,215 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"bgbench/pkg/analysis"
+)
+
+// answer is what the experiment found, in sentences filled from verdicts, with
+// every comparison that has one as evidence.
+type answer struct {
+	Interactive string
+	Batch       string
+	Comparisons []comparison
+	Margin      string // the declared margin, empty without one
+	Baseline    string
+}
+
+// comparison is one metric of one arm against the baseline.
+type comparison struct {
+	Arm      tag
+	Metric   string
+	Baseline string // its median
+	Value    string // the arm's median
+	Ratio    string
+	Interval string
+	Pairs    int
+	Verdict  string
+	Reason   string
+}
+
+// Verdicts as analysis writes them.
+const (
+	protected    = "protected"
+	degraded     = "degraded"
+	noConclusion = "no conclusion"
+)
+
+func (s study) answer() answer {
+	a := answer{Comparisons: s.comparisons()}
+	if s.Experiment.Margin > 0 {
+		a.Margin = quantity(s.Experiment.Margin, "ratio")
+	}
+	if s.Baseline != nil {
+		a.Baseline = s.Baseline.Tag.Label()
+	}
+	a.Interactive = s.interactiveSentence()
+	a.Batch = s.batchSentence()
+	return a
+}
+
+// primary is the metric that the first sentence speaks of: of those with a
+// verdict, interactive TTFT p95 in bursts if it is there, else the first by name.
+func (s study) primary() string {
+	keys := map[string]bool{}
+	for _, a := range s.Arms {
+		for key, c := range a.Against {
+			if c.Verdict != "" {
+				keys[key] = true
+			}
+		}
+	}
+	want := analysis.MetricKey(s.Burst, "interactive", analysis.MetricTTFT, analysis.StatP95)
+	if keys[want] || len(keys) == 0 {
+		return want
+	}
+	return slices.Sorted(maps.Keys(keys))[0]
+}
+
+func (s study) interactiveSentence() string {
+	if s.Baseline == nil {
+		return "No conclusion about interactive traffic: the experiment names no baseline to compare with."
+	}
+	key := s.primary()
+	groups := map[string][]string{}
+	for _, a := range s.Arms {
+		if a.ArmResult.Baseline {
+			continue
+		}
+		c := a.Against[key]
+		verdict := c.Verdict
+		if verdict != protected && verdict != degraded {
+			verdict = noConclusion
+		}
+		groups[verdict] = append(groups[verdict], a.Tag.Label()+" ("+evidence(a, c)+")")
+	}
+	var clauses []string
+	if arms := groups[protected]; arms != nil {
+		within := ""
+		if s.Experiment.Margin > 0 {
+			within = " within " + quantity(s.Experiment.Margin, "ratio")
+		}
+		clauses = append(clauses, "protected"+within+" in "+list(arms))
+	}
+	if arms := groups[degraded]; arms != nil {
+		clauses = append(clauses, "degraded in "+list(arms))
+	}
+	subject := "Against " + s.Baseline.Tag.Label() + ", " + metricName(key)
+	open := groups[noConclusion]
+	switch {
+	case len(clauses) == 0 && open == nil:
+		return "No conclusion: there is no arm to compare with " + s.Baseline.Tag.Label() + "."
+	case len(clauses) == 0:
+		return subject + " allows no conclusion for " + list(open) + "."
+	case open == nil:
+		return subject + " is " + list(clauses) + "."
+	}
+	return subject + " is " + list(clauses) + "; no conclusion for " + list(open) + "."
+}
+
+// evidence is the ratio behind a verdict, or why there is none, always with n.
+func evidence(a arm, c analysis.Comparison) string {
+	n := fmt.Sprintf("n = %d", c.Pairs)
+	switch {
+	case c.Ratio != nil && c.Low != nil && c.High != nil:
+		return fmt.Sprintf("%s, %.0f\u00a0%% CI %s–%s, %s", times(*c.Ratio), 100*c.Level,
+			strings.TrimPrefix(times(*c.Low), "×"), strings.TrimPrefix(times(*c.High), "×"), n)
+	case c.Ratio != nil:
+		return times(*c.Ratio) + ", no interval, " + n
+	case c.Reason != "":
+		return prose(c.Reason) + ", " + n
+	case a.Trials == 0:
+		return "no valid trial, " + n
+	}
+	return "not compared, " + n
+}
+
+func (s study) batchSentence() string {
+	var met, missed []string
+	for _, a := range s.withBatch() {
+		kept, all, trials := 0, 0, 0
+		for _, j := range a.Jobs {
+			kept, all, trials = kept+j.Met, all+j.Trials, max(trials, j.Trials)
+		}
+		switch {
+		case all == 0:
+		case kept == all:
+			met = append(met, fmt.Sprintf("%s (%d of %d, n = %d)", a.Tag.Label(), kept, all, trials))
+		default:
+			missed = append(missed, fmt.Sprintf("%s (%d of %d, n = %d)", a.Tag.Label(), kept, all, trials))
+		}
+	}
+	switch {
+	case met == nil && missed == nil:
+		return "No conclusion about batch deadlines: no valid trial ran a batch job."
+	case missed == nil:
+		return "Every batch job met its window in " + list(met) + "."
+	case met == nil:
+		return "Batch jobs missed windows in " + list(missed) + "."
+	}
+	return "Every batch job met its window in " + list(met) + "; jobs missed theirs in " + list(missed) + "."
+}
+
+// list joins items as a sentence does: a, b and c.
+func list(items []string) string {
+	if len(items) < 2 {
+		return strings.Join(items, "")
+	}
+	return strings.Join(items[:len(items)-1], ", ") + " and " + items[len(items)-1]
+}
+
+// comparisons returns what has a verdict, arm by arm.
+func (s study) comparisons() []comparison {
+	var all []comparison
+	for _, a := range s.Arms {
+		for _, key := range slices.SortedFunc(maps.Keys(a.Against), s.byImportance) {
+			c := a.Against[key]
+			if c.Verdict == "" {
+				continue
+			}
+			row := comparison{
+				Arm: a.Tag, Metric: metricName(key), Pairs: c.Pairs, Verdict: c.Verdict, Reason: prose(c.Reason),
+				Baseline: dash, Value: median(a.Metrics[key]), Ratio: dash, Interval: dash,
+			}
+			if s.Baseline != nil {
+				row.Baseline = median(s.Baseline.Metrics[key])
+			}
+			if c.Ratio != nil {
+				row.Ratio = times(*c.Ratio)
+			}
+			if c.Low != nil && c.High != nil {
+				row.Interval = strings.TrimPrefix(times(*c.Low), "×") + "–" + strings.TrimPrefix(times(*c.High), "×")
+			}
+			all = append(all, row)
+		}
+	}
+	return all
+}
+
+// byImportance puts the primary metric first and the rest in the order of phases,
+// then by name.
+func (s study) byImportance(x, y string) int {
+	rank := func(key string) int {
+		if key == s.primary() {
+			return -1
+		}
+		phase, _, _ := strings.Cut(key, "/")
+		if i := slices.Index(s.Phases, phase); i >= 0 {
+			return i
+		}
+		return len(s.Phases)
+	}
+	return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x, y))
+}
+
+func median(e analysis.Estimate) string {
+	if e.Median == nil {
+		return dash
+	}
+	return quantity(*e.Median, e.Unit)
+}

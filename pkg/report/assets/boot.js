@@ -1,0 +1,143 @@
+/* Draws the charts of the page from the options in its data-chart elements. The
+   options are plain JSON; colours that start with -- are custom properties. */
+(function () {
+  'use strict';
+  var root = document.documentElement;
+  var dark = window.matchMedia('(prefers-color-scheme: dark)');
+  var charts = [];
+
+  function property(name) {
+    return getComputedStyle(root).getPropertyValue(name).trim();
+  }
+
+  // Replaces --names by what they stand for, under keys that hold colours only.
+  function paint(value, key) {
+    if (Array.isArray(value)) {
+      return value.map(function (v) { return paint(v, ''); });
+    }
+    if (value !== null && typeof value === 'object') {
+      var painted = {};
+      Object.keys(value).forEach(function (k) { painted[k] = paint(value[k], k); });
+      return painted;
+    }
+    if (key === 'color' && typeof value === 'string' && value.indexOf('--') === 0) {
+      return property(value);
+    }
+    return value;
+  }
+
+  function theme() {
+    var ink = property('--ink'), muted = property('--muted'), line = property('--line'), paper = property('--paper');
+    var axis = {
+      axisLine: { lineStyle: { color: property('--axis') } },
+      axisTick: { show: false },
+      axisLabel: { color: muted, fontSize: 11 },
+      splitLine: { lineStyle: { color: line } },
+      nameTextStyle: { color: muted }
+    };
+    return {
+      backgroundColor: 'transparent',
+      textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: ink },
+      categoryAxis: Object.assign({}, axis, {
+        splitLine: { show: false }, axisLabel: { color: ink, fontSize: 12 }
+      }),
+      valueAxis: axis,
+      tooltip: {
+        confine: true, backgroundColor: paper, borderColor: line, padding: [6, 9],
+        textStyle: { color: ink, fontSize: 12 },
+        axisPointer: { lineStyle: { color: muted, type: 'solid', width: 1 } }
+      }
+    };
+  }
+
+  // One bar's whisker, its trials as dots, and the median as text beyond both.
+  function trials(params, api) {
+    var payload = params.itemPayload;
+    var mark = payload.marks[params.dataIndex];
+    var category = api.value(1);
+    var children = [];
+    function at(x) { return api.coord([x, category]); }
+    var zero = at(0);
+    var right = zero[0];
+    if (mark.median !== undefined) { right = Math.max(right, at(mark.median)[0]); }
+    if (mark.min !== undefined) {
+      var low = at(mark.min), high = at(mark.max);
+      right = Math.max(right, high[0]);
+      [[low, high, 0], [low, low, 5], [high, high, 5]].forEach(function (l) {
+        children.push({
+          type: 'line',
+          shape: { x1: l[0][0], y1: l[0][1] - l[2], x2: l[1][0], y2: l[1][1] + l[2] },
+          style: { stroke: payload.ink.color, lineWidth: 1.25 }
+        });
+      });
+    }
+    (mark.points || []).forEach(function (x) {
+      var p = at(x);
+      right = Math.max(right, p[0]);
+      children.push({
+        type: 'circle', shape: { cx: p[0], cy: p[1], r: 2.6 },
+        style: { fill: payload.paper.color, stroke: payload.ink.color, lineWidth: 1.1 }
+      });
+    });
+    children.push({
+      type: 'text', x: right + 7, y: zero[1],
+      style: { text: mark.text, fill: payload.ink.color, fontSize: 11.5, verticalAlign: 'middle' }
+    });
+    return { type: 'group', children: children };
+  }
+
+  function draw() {
+    charts.forEach(function (c) { c.dispose(); });
+    var look = theme();
+    charts = Array.prototype.map.call(document.querySelectorAll('script[data-chart]'), function (source) {
+      var box = document.getElementById('chart-' + source.getAttribute('data-chart'));
+      var chart = echarts.init(box, look, { renderer: 'svg' });
+      chart.setOption(Object.assign({ animation: false }, paint(JSON.parse(source.textContent), '')));
+      return chart;
+    });
+  }
+
+  function copied(button) {
+    var text = button.textContent;
+    button.textContent = 'Copied';
+    setTimeout(function () { button.textContent = text; }, 1500);
+  }
+
+  // Where a page has no clipboard (a plain http: address), a selection has.
+  function copyBySelection(text) {
+    var area = document.createElement('textarea');
+    area.value = text;
+    area.setAttribute('readonly', '');
+    area.className = 'offscreen';
+    document.body.appendChild(area);
+    area.select();
+    var done = document.execCommand('copy');
+    document.body.removeChild(area);
+    return done;
+  }
+
+  document.querySelectorAll('button[data-copy]').forEach(function (button) {
+    button.addEventListener('click', function () {
+      var text = JSON.parse(document.getElementById(button.getAttribute('data-copy')).textContent);
+      if (navigator.clipboard) {
+        navigator.clipboard.writeText(text).then(
+          function () { copied(button); },
+          function () { if (copyBySelection(text)) { copied(button); } });
+      } else if (copyBySelection(text)) {
+        copied(button);
+      }
+    });
+  });
+
+  echarts.registerCustomSeries('bgTrials', trials);
+  draw();
+  dark.addEventListener('change', draw);
+  // Paper is light whatever the screen is.
+  window.addEventListener('beforeprint', function () { root.dataset.scheme = 'light'; draw(); });
+  window.addEventListener('afterprint', function () { delete root.dataset.scheme; draw(); });
+  var pending = 0;
+  window.addEventListener('resize', function () {
+    cancelAnimationFrame(pending);
+    pending = requestAnimationFrame(function () { charts.forEach(function (c) { c.resize(); }); });
+  });
+}());

@@ -1,0 +1,232 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/go-echarts/go-echarts/v2/charts"
+	"github.com/go-echarts/go-echarts/v2/opts"
+	"github.com/go-echarts/go-echarts/v2/types"
+
+	"bgbench/pkg/analysis"
+)
+
+// Measures of the bars figure in pixels, and its columns in percent of the width.
+const (
+	barsRow    = 27 // one arm
+	barsTop    = 26 // the headings of the columns
+	barsGap    = 30 // between phases, with the name of the phase in it
+	barsBottom = 34 // the axis
+	barsLeft   = 19.0
+	barsWidth  = 24.0
+	barsStep   = 27.5
+)
+
+// bars draws a latency of interactive requests: a row an arm, a block a phase, a
+// column a percentile. A bar is the median over trials, its whisker reaches from
+// the smallest to the largest trial and each dot is a trial. The phases of a
+// column share their axis, which begins at zero.
+func (s study) bars(id, metric string) (figure, error) {
+	stats := []string{analysis.StatP50, analysis.StatP95, analysis.StatP99}
+	f := figure{
+		ID:  id,
+		Alt: fmt.Sprintf("Bars of interactive %s p50, p95 and p99 by arm and phase; the table below has the numbers.", quantityName(metric)),
+		Caption: "Bar: median over trials. Whisker: smallest to largest trial. Dot: one trial. " +
+			"Requests that ended ok, from the instant they were sent.",
+		Heads: []string{"Arm", "Phase", "Statistic", "Median", "Min", "Max", "Interval", "n", "Trials"},
+	}
+	block := len(s.Arms)*barsRow + barsGap
+	f.Height = barsTop + max(len(s.Phases), 1)*block + barsBottom
+
+	names := make([]string, len(s.Arms))
+	for i, a := range s.Arms {
+		names[i] = a.Tag.Label()
+	}
+	unit, factor := s.barsUnit(metric, stats)
+	bar := charts.NewBar()
+	bar.XYReversal()
+	bar.SetXAxis(names)
+	bar.XAxisList, bar.YAxisList = nil, nil
+	var whiskers []map[string]any
+	var texts []map[string]any
+	for row, phase := range s.Phases {
+		top := barsTop + row*block
+		texts = append(texts, chartText(label(phase), "0", px(top+4), true))
+		for column, stat := range stats {
+			index := row*len(stats) + column
+			left := barsLeft + float64(column)*barsStep
+			if row == 0 {
+				texts = append(texts, chartText(stat, percent(left), "0", true))
+			}
+			bar.SetGlobalOptions(charts.WithGridOpts(opts.Grid{
+				Left: percent(left), Width: percent(barsWidth), Top: px(top + barsGap - 4), Height: px(len(s.Arms) * barsRow),
+			}))
+			last := row == len(s.Phases)-1
+			bar.ExtendXAxis(opts.XAxis{
+				Type: "value", GridIndex: index, SplitNumber: 3, Min: 0,
+				Max:       axisEnd(factor * s.largest(metric, stat)),
+				AxisLabel: &opts.AxisLabel{Show: opts.Bool(last), Formatter: types.FuncStr("{value} " + unit), HideOverlap: opts.Bool(true)},
+			})
+			bar.ExtendYAxis(opts.YAxis{
+				Type: "category", GridIndex: index, Data: names, Inverse: opts.Bool(true),
+				AxisLabel: &opts.AxisLabel{Show: opts.Bool(column == 0), Interval: "0", Width: 168, Overflow: "truncate"},
+			})
+			var medians []opts.BarData
+			var payload []map[string]any
+			for _, a := range s.Arms {
+				e := a.Metrics[analysis.MetricKey(phase, "interactive", metric, stat)]
+				medians = append(medians, opts.BarData{
+					Value:     scaled(e.Median, factor),
+					ItemStyle: &opts.ItemStyle{Color: a.Tag.colour(), Opacity: opts.Float(a.Tag.opacity())},
+				})
+				payload = append(payload, trialMarks(e, factor))
+				f.Rows = append(f.Rows, estimateRow(a, phase, stat, e))
+			}
+			bar.AddSeries(stat+" in "+label(phase), medians, charts.WithBarChartOpts(opts.BarChart{
+				XAxisIndex: index, YAxisIndex: index, BarWidth: "58%",
+			}))
+			whiskers = append(whiskers, trialSeries(index, len(s.Arms), payload))
+		}
+	}
+	option, err := chartOption(horizontal{bar}, func(option map[string]any) {
+		option["title"] = texts
+		option["tooltip"] = map[string]any{"show": false}
+		series, _ := option["series"].([]any)
+		for i := range series {
+			if one, ok := series[i].(map[string]any); ok {
+				one["silent"] = true
+			}
+		}
+		for _, w := range whiskers {
+			series = append(series, w)
+		}
+		option["series"] = series
+	})
+	f.Option = option
+	return f, err
+}
+
+// horizontal keeps the axes of a bar chart with several grids: Validate of
+// go-echarts writes one list of categories into the first pair.
+type horizontal struct{ *charts.Bar }
+
+func (horizontal) Validate() {}
+
+// barsUnit is one unit for the whole figure.
+func (s study) barsUnit(metric string, stats []string) (unit string, factor float64) {
+	largest := 0.0
+	for _, stat := range stats {
+		largest = max(largest, s.largest(metric, stat))
+	}
+	if largest < 2 {
+		return "ms", 1000
+	}
+	return "s", 1
+}
+
+// largest is the highest value of a statistic in any trial of any arm and phase.
+func (s study) largest(metric, stat string) float64 {
+	largest := 0.0
+	for _, a := range s.Arms {
+		for _, phase := range s.Phases {
+			e := a.Metrics[analysis.MetricKey(phase, "interactive", metric, stat)]
+			for _, v := range append([]*float64{e.Median, e.Max}, e.Values...) {
+				if v != nil {
+					largest = max(largest, *v)
+				}
+			}
+		}
+	}
+	return largest
+}
+
+// axisEnd leaves a quarter of the axis for the number at the end of the longest
+// whisker and ends it on a round number.
+func axisEnd(largest float64) float64 {
+	if largest <= 0 {
+		return 1
+	}
+	want := largest * 1.28
+	step := math.Pow(10, math.Floor(math.Log10(want)))
+	for _, m := range []float64{1, 1.2, 1.5, 2, 2.4, 3, 4, 5, 6, 8, 10} {
+		if m*step >= want {
+			return rounded(m * step)
+		}
+	}
+	return rounded(10 * step)
+}
+
+// trialMarks is what bgTrials of boot.js draws over one bar.
+func trialMarks(e analysis.Estimate, factor float64) map[string]any {
+	marks := map[string]any{"text": median(e)}
+	if e.TrialsUse > 1 && e.Min != nil && e.Max != nil {
+		marks["min"], marks["max"] = rounded(*e.Min*factor), rounded(*e.Max*factor)
+	}
+	if e.Median != nil {
+		marks["median"] = rounded(*e.Median * factor)
+	}
+	var points []float64
+	for _, v := range e.Values {
+		if v != nil {
+			points = append(points, rounded(*v*factor))
+		}
+	}
+	marks["points"] = points
+	return marks
+}
+
+func trialSeries(axis, arms int, payload []map[string]any) map[string]any {
+	data := make([][2]int, arms) // [value, category]; the marks themselves are in the payload
+	for i := range data {
+		data[i] = [2]int{0, i}
+	}
+	return map[string]any{
+		"type": "custom", "renderItem": "bgTrials", "xAxisIndex": axis, "yAxisIndex": axis,
+		"data": data, "silent": true, "z": 5,
+		"itemPayload": map[string]any{"marks": payload, "ink": map[string]string{"color": "--ink"}, "paper": map[string]string{"color": "--paper"}},
+	}
+}
+
+func estimateRow(a arm, phase, stat string, e analysis.Estimate) []string {
+	row := []string{a.Tag.Label(), label(phase), stat, median(e), dash, dash, dash, strconv.Itoa(e.TrialsUse), ""}
+	if e.Min != nil {
+		row[4] = quantity(*e.Min, e.Unit)
+	}
+	if e.Max != nil {
+		row[5] = quantity(*e.Max, e.Unit)
+	}
+	if e.Low != nil && e.High != nil {
+		row[6] = span(*e.Low, *e.High, e.Unit)
+	}
+	for i, v := range e.Values {
+		if i > 0 {
+			row[8] += ", "
+		}
+		if v == nil {
+			row[8] += dash
+		} else {
+			row[8] += quantity(*v, e.Unit)
+		}
+	}
+	if e.Median == nil {
+		reason := e.Reason
+		if reason == "" {
+			reason = "not measured"
+		}
+		row[8] = prose(reason)
+	}
+	return row
+}
+
+// scaled is v in the unit of the figure, or ECharts' word for a gap.
+func scaled(v *float64, factor float64) any {
+	if v == nil {
+		return "-"
+	}
+	return rounded(*v * factor)
+}
+
+func px(v int) string { return strconv.Itoa(v) }
+
+func percent(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + "%" }

@@ -1,0 +1,78 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"bgbench/pkg/spec"
+)
+
+// configuration is what ran: the profile and the arms as a user would write them,
+// and the versions that the cells recorded.
+type configuration struct {
+	Profile  document
+	Arms     []document
+	Versions []version
+}
+
+// document is one YAML file.
+type document struct {
+	Arm  *tag
+	Name string
+	YAML string
+}
+
+// version is one component and every version of it that a cell recorded.
+type version struct {
+	Component string
+	Versions  string
+}
+
+func (s study) configuration() (configuration, error) {
+	var c configuration
+	profile, err := spec.Marshal(s.Experiment.Profile)
+	if err != nil {
+		return c, fmt.Errorf("writing the profile as YAML: %w", err)
+	}
+	c.Profile = document{Name: label(s.Experiment.Profile.Name), YAML: string(profile)}
+	for _, a := range s.Experiment.Arms {
+		text, err := spec.Marshal(a)
+		if err != nil {
+			return c, fmt.Errorf("writing arm %q as YAML: %w", a.Name, err)
+		}
+		d := document{Name: label(a.Name), YAML: string(text)}
+		for _, known := range s.Arms {
+			if known.Name == a.Name {
+				d.Arm = &known.Tag
+			}
+		}
+		c.Arms = append(c.Arms, d)
+	}
+	c.Versions = s.versions()
+	return c, nil
+}
+
+// versions collects the versions of all cells; more than one of a component means
+// that the cells are not alike.
+func (s study) versions() []version {
+	found := map[string][]string{}
+	for _, a := range s.Arms {
+		for _, cell := range a.Cells {
+			versions, _ := cell.Versions["versions"].(map[string]any)
+			for component, v := range versions {
+				text, ok := v.(string)
+				if ok && !slices.Contains(found[component], text) {
+					found[component] = append(found[component], text)
+				}
+			}
+		}
+	}
+	var list []version
+	for _, component := range slices.Sorted(maps.Keys(found)) {
+		slices.Sort(found[component])
+		list = append(list, version{label(component), prose(strings.Join(found[component], ", "))})
+	}
+	return list
+}

@@ -1,0 +1,43 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// How many characters of a text the page shows in place. A name that is longer is
+// the title of what is shown and stands whole in the configuration.
+const (
+	maxLabel = 64
+	maxProse = 600
+)
+
+// label makes a name that came from outside fit to stand in a line.
+func label(name string) string { return visible(name, maxLabel) }
+
+// prose makes a reason, a question or a warning fit to stand in a paragraph.
+func prose(text string) string { return visible(text, maxProse) }
+
+// visible shows characters that draw nothing or turn the direction of the text by
+// their code point, and cuts text after limit characters.
+func visible(text string, limit int) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range text {
+		if n == limit {
+			b.WriteString("…")
+			break
+		}
+		n++
+		switch {
+		case r == '\n' || r == '\t':
+			b.WriteByte(' ')
+		case !unicode.IsPrint(r) && r != '\u00a0':
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,237 @@
+package report
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+
+	"bgbench/pkg/analysis"
+	"bgbench/pkg/spec"
+)
+
+//go:embed assets templates
+var files embed.FS
+
+// page is what the templates see.
+type page struct {
+	Title         string
+	Question      string
+	Facts         []fact
+	Arms          []armNote
+	Warnings      []string
+	Validity      validity
+	Answer        answer
+	Summary       summary
+	Markdown      template.JS
+	Latencies     []latency
+	Timelines     []figure
+	Servers       []figure
+	PhaseTables   []phaseTable
+	Jobs          []jobRow
+	Accounting    []cellRow
+	Cells         []cellDetail
+	Configuration configuration
+	Reading       reading
+
+	Style         template.CSS
+	Script        template.JS
+	ECharts       template.JS
+	EChartsLegal  string
+	EChartsNotice string
+}
+
+// latency is the section of one bars figure.
+type latency struct {
+	ID     string
+	Title  string
+	Lead   string
+	Figure figure
+}
+
+// fact is one word and what it stands for in this experiment.
+type fact struct{ Name, Text string }
+
+// armNote is an arm with its description.
+type armNote struct {
+	Arm         tag
+	Description string
+	Baseline    bool
+}
+
+// reading is what the words of the page depend on in this experiment.
+type reading struct {
+	Trials        int
+	PairedFloor   string // smallest p of an exact sign-flip test
+	UnpairedFloor string // smallest p of an exact rank test
+	Exact         bool   // whether the paired one can reach 0.05
+	Margin        string
+	Emulated      bool
+}
+
+// HTML writes the page.
+func HTML(w io.Writer, results analysis.Results) error {
+	p, err := newPage(results)
+	if err != nil {
+		return err
+	}
+	templates, err := parseTemplates()
+	if err != nil {
+		return err
+	}
+	// Into memory first: half a page is worse than none.
+	var out bytes.Buffer
+	if err := templates.ExecuteTemplate(&out, "page.gohtml", p); err != nil {
+		return fmt.Errorf("writing the page: %w", err)
+	}
+	_, err = out.WriteTo(w)
+	return err
+}
+
+func parseTemplates() (*template.Template, error) {
+	templates, err := template.New("page").Funcs(template.FuncMap{"inc": func(i int) int { return i + 1 }}).ParseFS(files, "templates/*.gohtml")
+	if err != nil {
+		return nil, fmt.Errorf("reading the page's templates: %w", err)
+	}
+	return templates, nil
+}
+
+func newPage(results analysis.Results) (page, error) {
+	s := newStudy(results)
+	p := page{
+		Title:       label(s.Experiment.Name),
+		Question:    prose(s.Experiment.Question),
+		Facts:       s.facts(),
+		Warnings:    s.warnings(),
+		Validity:    s.validity(),
+		Answer:      s.answer(),
+		Summary:     s.summary(),
+		PhaseTables: s.phaseTables(),
+		Jobs:        s.jobTable(),
+		Accounting:  s.accounting(),
+		Cells:       s.cellDetails(),
+		Reading:     s.reading(),
+	}
+	if p.Title == "" {
+		p.Title = "bgbench report"
+	}
+	for _, a := range s.Arms {
+		p.Arms = append(p.Arms, armNote{a.Tag, prose(a.Description), a.ArmResult.Baseline})
+	}
+	var err error
+	for _, l := range []struct{ metric, title, lead string }{
+		{analysis.MetricTTFT, "Time to first token", "How long an interactive user waits for the first token."},
+		{analysis.MetricITL, "Inter-token latency", "How evenly tokens follow once they flow: every gap of every request."},
+	} {
+		f, err := s.bars(l.metric, l.metric)
+		if err != nil {
+			return p, err
+		}
+		p.Latencies = append(p.Latencies, latency{l.metric, l.title, l.lead, f})
+	}
+	if p.Timelines, err = s.timelines(); err != nil {
+		return p, err
+	}
+	if p.Servers, err = s.servers(); err != nil {
+		return p, err
+	}
+	if p.Configuration, err = s.configuration(); err != nil {
+		return p, err
+	}
+	summary, err := json.Marshal(s.summaryMarkdown())
+	if err != nil {
+		return p, fmt.Errorf("writing the summary as Markdown: %w", err)
+	}
+	p.Markdown = template.JS(summary)
+	return p, p.assets()
+}
+
+// assets loads what the page carries with it.
+func (p *page) assets() error {
+	for _, a := range []struct {
+		name string
+		to   func(string)
+	}{
+		{"assets/page.css", func(text string) { p.Style = template.CSS(text) }},
+		{"assets/boot.js", func(text string) { p.Script = template.JS(text) }},
+		{"assets/echarts/echarts.min.js", func(text string) { p.ECharts = template.JS(text) }},
+		{"assets/echarts/NOTICE", func(text string) { p.EChartsNotice = text }},
+		{"assets/echarts/licenses/LICENSE-d3", func(text string) { p.EChartsLegal = text }},
+	} {
+		data, err := files.ReadFile(a.name)
+		if err != nil {
+			return fmt.Errorf("reading the page's assets: %w", err)
+		}
+		a.to(string(data))
+	}
+	return nil
+}
+
+func (s study) facts() []fact {
+	e := s.Experiment
+	facts := []fact{{"Target", targetName(e.Target)}, {"Profile", label(e.Profile.Name)}, {"Model", label(e.Profile.Model)}}
+	facts = append(facts, fact{"Design", fmt.Sprintf("%d arms × %d trials", len(s.Arms), max(e.Trials, s.trials()))})
+	for _, phase := range e.Profile.Interactive.Phases {
+		facts = append(facts, fact{"Phase " + label(phase.Name),
+			significant(phase.Rate) + " req/s for " + clock(phase.Duration.Seconds())})
+	}
+	if i := e.Profile.Interactive; i.Cycles > 0 {
+		facts = append(facts, fact{"Cycles", fmt.Sprintf("%d, of which %d warm-up", i.Cycles, i.WarmupCycles)})
+	}
+	first, last := "", ""
+	for _, c := range s.Results.Cells {
+		if c.StartedAt.IsZero() {
+			continue
+		}
+		day := c.StartedAt.UTC().Format("2006-01-02")
+		if first == "" || day < first {
+			first = day
+		}
+		last = max(last, day)
+	}
+	switch {
+	case first == "":
+	case first == last:
+		facts = append(facts, fact{"Run", first})
+	default:
+		facts = append(facts, fact{"Run", first + " to " + last})
+	}
+	var kept []fact
+	for _, f := range facts {
+		if f.Text != "" {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+func targetName(target string) string {
+	switch target {
+	case spec.TargetModel:
+		return "model (emulated stack, virtual clock)"
+	case spec.TargetLocal:
+		return "local (emulated stack, real sockets)"
+	}
+	return label(target)
+}
+
+// reading works out which p-values the number of trials allows: 2/2^n for a
+// sign-flip test of n pairs, 2/C(2n,n) for a rank test of n against n.
+func (s study) reading() reading {
+	n := max(s.Experiment.Trials, s.trials())
+	r := reading{Trials: n, Emulated: s.Experiment.Target == spec.TargetModel || s.Experiment.Target == spec.TargetLocal}
+	if s.Experiment.Margin > 0 {
+		r.Margin = quantity(s.Experiment.Margin, "ratio")
+	}
+	paired := math.Min(1, 2/math.Pow(2, float64(n)))
+	choose := 1.0
+	for i := 1; i <= n; i++ {
+		choose *= float64(n+i) / float64(i)
+	}
+	r.PairedFloor, r.UnpairedFloor = significant(paired), significant(math.Min(1, 2/choose))
+	r.Exact = paired < 0.05
+	return r
+}

@@ -1,0 +1,115 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"bgbench/pkg/analysis"
+)
+
+// Read decodes the results.json called name and checks that it hangs together.
+// Its errors name the line or the field, what was found and what was expected.
+func Read(r io.Reader, name string) (analysis.Results, error) {
+	var results analysis.Results
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return results, fmt.Errorf("reading %s: %w", name, err)
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return results, fmt.Errorf("%s: empty, expected the JSON of %s", name, analysis.SchemaVersion)
+	}
+	// The version goes first: the fields of another schema would be misjudged.
+	var version struct {
+		SchemaVersion *string `json:"schema_version"`
+	}
+	if err := decode(data, name, &version); err != nil {
+		return results, err
+	}
+	switch {
+	case version.SchemaVersion == nil:
+		return results, fmt.Errorf("%s: schema_version: missing, expected %q", name, analysis.SchemaVersion)
+	case *version.SchemaVersion != analysis.SchemaVersion:
+		return results, fmt.Errorf("%s: schema_version: found %q, expected %q",
+			name, *version.SchemaVersion, analysis.SchemaVersion)
+	}
+	if err := decode(data, name, &results); err != nil {
+		return results, err
+	}
+	if err := check(results); err != nil {
+		return results, fmt.Errorf("%s: %w", name, err)
+	}
+	return results, nil
+}
+
+func decode(data []byte, name string, to any) error {
+	err := json.Unmarshal(data, to)
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("%s:%d: not JSON: %w", name, line(data, syntax.Offset), err)
+	case errors.As(err, &kind) && kind.Field == "":
+		return fmt.Errorf("%s:%d: found a JSON %s, expected an object", name, line(data, kind.Offset), kind.Value)
+	case errors.As(err, &kind):
+		return fmt.Errorf("%s:%d: %s: found a JSON %s, expected %s",
+			name, line(data, kind.Offset), kind.Field, kind.Value, kind.Type)
+	case err != nil:
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// line returns the 1-based line of the byte before offset, the one that a decoder
+// complains about.
+func line(data []byte, offset int64) int {
+	end := min(max(int(offset)-1, 0), len(data))
+	return 1 + bytes.Count(data[:end], []byte("\n"))
+}
+
+// check holds what the page relies on: arms have unique names, cells belong to
+// one of them, and no cell is there twice.
+func check(results analysis.Results) error {
+	if len(results.Arms) == 0 {
+		return errors.New("arms: missing or empty, expected at least one arm")
+	}
+	arms := map[string]int{}
+	baseline := -1
+	for i, arm := range results.Arms {
+		if arm.Name == "" {
+			return fmt.Errorf("arms[%d].name: missing, expected the name of an arm", i)
+		}
+		if first, ok := arms[arm.Name]; ok {
+			return fmt.Errorf("arms[%d].name: found %q, which arms[%d] has already", i, arm.Name, first)
+		}
+		arms[arm.Name] = i
+		if arm.Baseline && baseline >= 0 {
+			return fmt.Errorf("arms[%d].baseline: found true, expected one baseline and arms[%d] is it", i, baseline)
+		}
+		if arm.Baseline {
+			baseline = i
+		}
+	}
+	type place struct {
+		arm   string
+		trial int
+	}
+	cells := map[place]int{}
+	for i, cell := range results.Cells {
+		if _, ok := arms[cell.Arm]; !ok {
+			return fmt.Errorf("cells[%d].arm: found %q, expected the name of one of the %d arms", i, cell.Arm, len(arms))
+		}
+		if cell.Trial < 1 {
+			return fmt.Errorf("cells[%d].trial: found %d, expected 1 or more", i, cell.Trial)
+		}
+		at := place{cell.Arm, cell.Trial}
+		if first, ok := cells[at]; ok {
+			return fmt.Errorf("cells[%d]: found trial %d of arm %q, which cells[%d] has already",
+				i, cell.Trial, cell.Arm, first)
+		}
+		cells[at] = i
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-echarts/go-echarts/v2/charts"
+	"github.com/go-echarts/go-echarts/v2/opts"
+	"github.com/go-echarts/go-echarts/v2/types"
+
+	"bgbench/pkg/analysis"
+)
+
+// gauge is a metric of the model servers that has a name of its own here.
+type gauge struct {
+	name  string // as vLLM exports it
+	title string
+	share bool // of 1, shown in percent
+}
+
+// knownGauges come first and in this order; what else there is follows by name.
+var knownGauges = [...]gauge{
+	{"vllm:num_requests_running", "requests running", false},
+	{"vllm:num_requests_waiting", "requests waiting", false},
+	{"vllm:kv_cache_usage_perc", "KV cache in use", true},
+	{"vllm:gpu_cache_usage_perc", "KV cache in use", true}, // its name before vLLM 0.10
+}
+
+func gaugeOf(name string) (gauge, int) {
+	for i, g := range knownGauges {
+		if g.name == name {
+			return g, i
+		}
+	}
+	return gauge{name: name, title: label(name)}, len(knownGauges)
+}
+
+// Measures of a panel in pixels.
+const (
+	panelHeight = 74
+	panelGap    = 30
+)
+
+// servers draws the gauges of each arm over time, a panel a gauge, with the same
+// axes for all arms.
+func (s study) servers() ([]figure, error) {
+	var names []string
+	top := map[string]float64{}
+	for _, a := range s.Arms {
+		cells, _ := a.drawn()
+		for _, c := range cells[:min(1, len(cells))] {
+			for _, curve := range c.Curves {
+				if strings.HasPrefix(curve.Name, jobPrefix) || len(curve.Points) == 0 {
+					continue
+				}
+				if !slices.Contains(names, curve.Name) {
+					names = append(names, curve.Name)
+				}
+				for _, p := range curve.Points {
+					top[curve.Name] = max(top[curve.Name], p[1])
+				}
+			}
+		}
+	}
+	slices.SortFunc(names, func(x, y string) int {
+		_, i := gaugeOf(x)
+		_, j := gaugeOf(y)
+		if i != j {
+			return i - j
+		}
+		return strings.Compare(x, y)
+	})
+	var figures []figure
+	if len(names) == 0 {
+		return figures, nil
+	}
+	axis := s.timeAxis()
+	for _, a := range s.Arms {
+		cells, caption := a.drawn()
+		if len(cells) == 0 || !hasCurve(cells[0], names) {
+			continue
+		}
+		f, err := serverPanels(fmt.Sprintf("servers-%d", len(figures)), a, cells[0], s.Idle, names, top, axis)
+		if err != nil {
+			return nil, err
+		}
+		f.Caption = caption + f.Caption
+		figures = append(figures, f)
+	}
+	return figures, nil
+}
+
+func hasCurve(c analysis.CellResult, names []string) bool {
+	return slices.ContainsFunc(c.Curves, func(curve analysis.Curve) bool {
+		return slices.Contains(names, curve.Name) && len(curve.Points) > 0
+	})
+}
+
+func serverPanels(id string, a arm, cell analysis.CellResult, idle string, names []string,
+	top map[string]float64, axis timeAxis) (figure, error) {
+	tag := a.Tag
+	f := figure{
+		ID: id, Arm: &tag, Height: len(names)*(panelHeight+panelGap) + 26,
+		Alt:     "Gauges of the model servers of " + tag.Label() + " over time; the table below has the numbers.",
+		Caption: fmt.Sprintf("Trial %d.", cell.Trial),
+		Heads:   []string{"At"},
+	}
+	chart := charts.NewLine()
+	chart.XAxisList, chart.YAxisList = nil, nil
+	chart.SetGlobalOptions(charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "axis"}))
+	var texts, backdrops []any
+	var columns []analysis.Curve
+	sources := 0
+	for panel, name := range names {
+		g, _ := gaugeOf(name)
+		unit, factor := "", 1.0
+		if g.share {
+			unit, factor = " %", 100
+		}
+		y := panel * (panelHeight + panelGap)
+		texts = append(texts, chartText(g.title, "0", px(y), false))
+		chart.SetGlobalOptions(charts.WithGridOpts(opts.Grid{
+			Left: "48", Right: "14", Top: px(y + panelGap - 8), Height: px(panelHeight)}))
+		chart.ExtendXAxis(axis.option(panel, panel == len(names)-1))
+		chart.ExtendYAxis(opts.YAxis{Type: "value", GridIndex: panel, Min: 0, Max: roundEnd(factor * top[name]),
+			SplitNumber: 2, AxisLabel: &opts.AxisLabel{Show: opts.Bool(true), Formatter: types.FuncStr("{value}" + unit)}})
+		nth := 0
+		for _, curve := range cell.Curves {
+			if curve.Name != name || len(curve.Points) == 0 {
+				continue
+			}
+			chart.AddSeries(seriesName(g, curve), linePoints(curve, axis, factor),
+				charts.WithLineChartOpts(opts.LineChart{
+					XAxisIndex: panel, YAxisIndex: panel, ShowSymbol: opts.Bool(false), Symbol: "none"}),
+				charts.WithLineStyleOpts(opts.LineStyle{
+					Color: tag.colour(), Width: 1.5, Type: dashes[nth%len(dashes)], Opacity: opts.Float(tag.opacity())}),
+				charts.WithItemStyleOpts(opts.ItemStyle{Color: tag.colour()}),
+			)
+			f.Heads = append(f.Heads, seriesName(g, curve))
+			columns = append(columns, curve)
+			nth++
+		}
+		sources = max(sources, nth)
+		backdrops = append(backdrops, backdrop(cell.Bands, idle, axis, panel, nil))
+	}
+	if sources > 1 {
+		f.Caption += " A line a server."
+	}
+	for _, b := range cell.Bands {
+		middle := (b.StartS + b.EndS) / 2
+		row := []string{fmt.Sprintf("%s, middle of %s %d", clock(middle), label(b.Phase), b.Cycle+1)}
+		for _, curve := range columns {
+			unit := ""
+			if g, _ := gaugeOf(curve.Name); g.share {
+				unit = "ratio"
+			}
+			row = append(row, sampleAt(curve, middle, unit))
+		}
+		f.Rows = append(f.Rows, row)
+	}
+	option, err := chartOption(chart, func(option map[string]any) {
+		option["title"] = texts
+		series, _ := option["series"].([]any)
+		option["series"] = append(series, backdrops...)
+	})
+	f.Option = option
+	return f, err
+}
+
+func seriesName(g gauge, curve analysis.Curve) string {
+	if curve.Source == "" {
+		return g.title
+	}
+	return g.title + ", " + label(curve.Source)
+}
