@@ -14,6 +14,7 @@ type Time = time.Duration
 // belong to the goroutine that is inside Run (or to the caller, before Run).
 type Kernel struct {
 	queue queue
+	spare []*event // events that have run or were stopped, for At to use again
 	seq   uint64
 	now   Time
 	done  bool
@@ -51,8 +52,31 @@ func (k *Kernel) Epoch() time.Time { return k.epoch }
 func (k *Kernel) Instant(t Time) time.Time { return k.epoch.Add(t) }
 
 // Now returns the instant of the event being run. It does not move while an
-// event runs, so everything that one event causes carries one instant.
+// event runs, so everything that one event causes carries one instant; only an
+// event that calls Advance moves on.
 func (k *Kernel) Now() Time { return k.now }
+
+// NextAt returns the instant of the next event, if there is one.
+func (k *Kernel) NextAt() (Time, bool) {
+	if len(k.queue) == 0 {
+		return 0, false
+	}
+	return k.queue[0].at, true
+}
+
+// Advance lets the running event go on as if it were another event at t, which
+// must not lie in the past, and reports whether it may: on the virtual clock,
+// when no event is due up to and including t and the run goes on. A chain of
+// events that asks here before it calls At saves its way through the queue and
+// runs in the same order. What called the event sees Now moved, so only the
+// outermost function of an event may use it, as the last thing it does.
+func (k *Kernel) Advance(t Time) bool {
+	if k.wall || k.done || (len(k.queue) > 0 && k.queue[0].at <= t) {
+		return false
+	}
+	k.now = t
+	return true
+}
 
 // At arranges for fn to run at t, or as soon as possible when t has passed.
 // The returned timer can stop it.
@@ -61,7 +85,8 @@ func (k *Kernel) At(t Time, fn func()) Timer {
 		t = k.now
 	}
 	k.seq++
-	e := &event{at: t, seq: k.seq, fn: fn}
+	e := k.event()
+	e.at, e.seq, e.fn = t, k.seq, fn
 	k.queue.push(e)
 	return Timer{k: k, e: e, seq: e.seq}
 }
@@ -122,8 +147,25 @@ func (k *Kernel) runNext() {
 	// A wall-clock event that runs late keeps its instant, but time never runs back.
 	k.now = max(k.now, e.at)
 	fn := e.fn
-	e.fn = nil
+	k.recycle(e)
 	fn()
+}
+
+func (k *Kernel) event() *event {
+	last := len(k.spare) - 1
+	if last < 0 {
+		return new(event)
+	}
+	e := k.spare[last]
+	k.spare = k.spare[:last]
+	return e
+}
+
+// recycle keeps e for another At. A Timer that still points to it finds another
+// sequence number, or no function.
+func (k *Kernel) recycle(e *event) {
+	e.fn = nil
+	k.spare = append(k.spare, e)
 }
 
 func (k *Kernel) runWall(ctx context.Context) error {
@@ -134,7 +176,9 @@ func (k *Kernel) runWall(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		k.runPosted()
-		for !k.done && len(k.queue) > 0 && k.queue[0].at <= time.Since(k.epoch) {
+		// No more events than wait now: one that schedules itself for the same
+		// instant must not keep out posted work and the context.
+		for n := len(k.queue); n > 0 && !k.done && len(k.queue) > 0 && k.queue[0].at <= time.Since(k.epoch); n-- {
 			k.runNext()
 		}
 		if k.done {

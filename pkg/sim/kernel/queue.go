@@ -22,7 +22,7 @@ func (t Timer) Stop() bool {
 		return false
 	}
 	t.k.queue.remove(t.e.index)
-	t.e.fn = nil
+	t.k.recycle(t.e)
 	return true
 }
 
