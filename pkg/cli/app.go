@@ -13,7 +13,8 @@ import (
 // Run runs app as the tool called app.Name and returns its exit code. Errors are
 // printed once, here.
 func Run(ctx context.Context, env Env, app *cli.App, args []string) int {
-	app.Reader, app.Writer, app.ErrWriter = env.Stdin, env.Stdout, env.Stderr
+	app.Reader, app.Writer, app.ErrWriter = env.Stdin, pipe{env.Stdout}, env.Stderr
+	app.DisableSliceFlagSeparator = true // --set values may hold commas
 	app.Version = Version()
 	app.EnableBashCompletion = true
 	app.HideHelpCommand = true

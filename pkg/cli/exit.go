@@ -73,9 +73,10 @@ func WithHint(err error, format string, args ...any) error {
 }
 
 // Report prints err as "tool: message", a hint below it if there is one, and
-// returns the exit code that goes with it. A nil error is ExitOK.
+// returns the exit code that goes with it. A nil error is ExitOK, and so is one that
+// says that the reader of standard output is gone.
 func Report(stderr io.Writer, tool string, err error) int {
-	if err == nil {
+	if err == nil || errors.Is(err, errReaderGone) {
 		return ExitOK
 	}
 	var status StatusError

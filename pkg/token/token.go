@@ -43,72 +43,82 @@ const (
 // means that only white space is left.
 func next(text string) (id uint32, size int) {
 	i := 0
-	for i < len(text) && text[i] <= ' ' {
+	for i < len(text) && classes[text[i]] == space {
 		i++
 	}
 	if i == len(text) {
 		return 0, 0
 	}
-	id = offset32
-	kind := classOf(text[i])
-	if kind == otherByte || kind == multiByte {
-		r, n := utf8.DecodeRuneInString(text[i:])
-		if !unicode.IsLetter(r) {
-			for _, b := range []byte(text[i : i+n]) {
-				id = (id ^ uint32(b)) * prime32
-			}
-			return id, i + n
+	kind, n := classOf(text[i:])
+	id = mix(offset32, text[i:i+n])
+	i += n
+	for kind != other {
+		// A run of ASCII, which is nearly all there is (BenchmarkAppend).
+		for i < len(text) && classes[text[i]] == kind {
+			id = (id ^ uint32(text[i])) * prime32
+			i++
 		}
-		kind = letterByte
-	}
-	for i < len(text) {
-		c := classOf(text[i])
-		if c == multiByte && kind == letterByte {
-			r, n := utf8.DecodeRuneInString(text[i:])
-			if !unicode.IsLetter(r) {
-				break
-			}
-			for _, b := range []byte(text[i : i+n]) {
-				id = (id ^ uint32(b)) * prime32
-			}
-			i += n
-			continue
-		}
-		if c != kind {
+		if i == len(text) || classes[text[i]] != multiByte {
 			break
 		}
-		id = (id ^ uint32(text[i])) * prime32
-		i++
+		after, n := classOf(text[i:])
+		if after != kind {
+			break
+		}
+		id = mix(id, text[i:i+n])
+		i += n
 	}
 	return id, i
 }
 
-type byteClass uint8
+// mix continues an FNV-1a hash.
+func mix(id uint32, text string) uint32 {
+	for i := range len(text) {
+		id = (id ^ uint32(text[i])) * prime32
+	}
+	return id
+}
+
+// class says which characters make a token together: letters and digits do, each
+// among themselves; others stand alone.
+type class uint8
 
 const (
-	spaceByte byteClass = iota
-	letterByte
-	digitByte
-	multiByte // part of a rune outside ASCII
-	otherByte
+	space class = iota
+	letter
+	digit
+	other
+	multiByte // begins a character outside ASCII
 )
 
-var classes = func() (t [256]byteClass) {
+// classOf returns the class and the length in bytes of the character that text
+// begins with.
+func classOf(text string) (class, int) {
+	c := classes[text[0]]
+	if c != multiByte {
+		return c, 1
+	}
+	r, n := utf8.DecodeRuneInString(text)
+	if unicode.IsLetter(r) {
+		return letter, n
+	}
+	return other, n
+}
+
+var classes = func() (t [256]class) {
 	for b := range t {
 		switch {
 		case b <= ' ':
-			t[b] = spaceByte
+			t[b] = space
 		case b >= utf8.RuneSelf:
 			t[b] = multiByte
 		case 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z':
-			t[b] = letterByte
+			t[b] = letter
 		case '0' <= b && b <= '9':
-			t[b] = digitByte
+			t[b] = digit
 		default:
-			t[b] = otherByte
+			t[b] = other
 		}
 	}
 	return t
 }()
-
-func classOf(b byte) byteClass { return classes[b] }

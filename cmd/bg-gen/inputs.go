@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"bgbench/pkg/cli"
+	"bgbench/pkg/inputs/draw"
+	"bgbench/pkg/spec"
+)
+
+func inputsCommand() *ucli.Command {
+	return &ucli.Command{
+		Name:  "inputs",
+		Usage: "draw the prompts, the schedule and the batch jobs of a trial",
+		Description: cli.Examples(
+			"bg-gen inputs -e batch-gateway-ci --trial 1 -o inputs/t1",
+			"bg-gen inputs -p default --trial 1 -o - | wc -l"),
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "experiment", Aliases: []string{"e"}, Usage: "`NAME` or file of the experiment"},
+			&ucli.StringFlag{Name: "profile", Aliases: []string{"p"}, Usage: "`NAME` or file of a profile, in place of an experiment"},
+			&ucli.IntFlag{Name: "trial", Value: 1, Usage: "trial `K`, from 1"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`DIR` to write; - prints the lines of prompts.jsonl"},
+			setFlag("experiment or the profile"),
+		},
+		Action: func(c *ucli.Context) error {
+			if err := cli.NoArgs(c); err != nil {
+				return err
+			}
+			trial, err := trialOf(c)
+			if err != nil {
+				return err
+			}
+			return drawInputs(c, trial)
+		},
+	}
+}
+
+// trialOf reads which trial is wanted.
+func trialOf(c *ucli.Context) (draw.Trial, error) {
+	t := draw.Trial{Number: c.Int("trial")}
+	switch {
+	case c.String("output") == "":
+		return t, cli.Usagef("--output: found nothing, expected a folder or -")
+	case c.String("experiment") != "" && c.String("profile") != "":
+		return t, cli.Usagef("found --experiment and --profile, expected one of them")
+	case c.String("experiment") != "":
+		e, err := spec.LoadExperiment(c.String("experiment"), c.StringSlice("set"))
+		if err != nil {
+			return t, cli.Usage(err)
+		}
+		if t.Number > e.Trials {
+			return t, cli.Usagef("--trial: found %d, expected 1 to %d, the trials of experiment %s", t.Number, e.Trials, e.Name)
+		}
+		t.Experiment, t.Profile = e.Name, e.Profile
+	case c.String("profile") != "":
+		p, err := spec.LoadProfile(c.String("profile"), c.StringSlice("set"))
+		if err != nil {
+			return t, cli.Usage(err)
+		}
+		t.Experiment, t.Profile = p.Name, p
+	default:
+		return t, cli.Usagef("found neither --experiment nor --profile, expected one of them")
+	}
+	if t.Number < 1 {
+		return t, cli.Usagef("--trial: found %d, expected 1 or more", t.Number)
+	}
+	return t, nil
+}
+
+func drawInputs(c *ucli.Context, t draw.Trial) error {
+	dir := c.String("output")
+	if dir == "-" {
+		lengths, err := t.Prompts(c.App.Writer)
+		if err != nil {
+			return err
+		}
+		return printLengths(c, lengths)
+	}
+	m, drawn, err := t.Write(dir)
+	if err != nil {
+		return inputError(err)
+	}
+	if !drawn && !c.Bool("quiet") {
+		fmt.Fprintf(c.App.ErrWriter, "%s holds trial %d of %s already\n", dir, m.Trial, m.Experiment)
+	}
+	return printLengths(c, m.Lengths)
+}

@@ -1,0 +1,106 @@
+package token
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCount(t *testing.T) {
+	for name, test := range map[string]struct {
+		text string
+		want int
+	}{
+		"nothing is no token":                                {"", 0},
+		"white space alone is no token":                      {" \t\r\n", 0},
+		"a word is one token":                                {"rain", 1},
+		"the space before a word belongs to it":              {"  soft rain", 2},
+		"white space at the end adds nothing":                {"soft rain \n", 2},
+		"letters and digits do not mix":                      {"abc123def", 3},
+		"a run of digits is one token":                       {"2048", 1},
+		"each punctuation mark is a token":                   {"well, yes...", 6},
+		"letters outside ASCII belong to the word":           {"naïve Straße", 2},
+		"a character outside ASCII that is no letter stands": {"rain☂rain", 3},
+		"a word may begin outside ASCII":                     {"état", 1},
+		"digits do not join letters outside ASCII":           {"4é", 2},
+		"bytes that are not UTF-8 stand alone":               {"a\xff\xfeb", 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Count(test.text); got != test.want {
+				t.Errorf("Count(%q) = %d, want %d", test.text, got, test.want)
+			}
+			if got := len(Append(nil, test.text)); got != test.want {
+				t.Errorf("Append(%q) has %d ids, want %d", test.text, got, test.want)
+			}
+		})
+	}
+}
+
+// The vectors are FNV-1a's own (Fowler, Noll and Vo, test_fnv.c, 32 bits).
+func TestIDsAreFNV1a(t *testing.T) {
+	want := []uint32{0xe40c292c, 0xbf9cf968}
+	if got := Append(nil, "a foobar"); !slices.Equal(got, want) {
+		t.Errorf("Append(%q) = %#x, want %#x", "a foobar", got, want)
+	}
+}
+
+func TestEqualTokensHaveEqualIDs(t *testing.T) {
+	ids := Append(nil, "rain  rain, rain\n\nrain Rain")
+	if ids[0] != ids[1] || ids[1] != ids[3] || ids[3] != ids[4] {
+		t.Errorf("ids of the same word differ: %#x", ids)
+	}
+	if ids[0] == ids[2] || ids[0] == ids[5] {
+		t.Errorf("ids of different tokens are equal: %#x", ids)
+	}
+}
+
+func TestAppendKeepsWhatWasThere(t *testing.T) {
+	got := Append([]uint32{7}, "rain")
+	if len(got) != 2 || got[0] != 7 {
+		t.Errorf("Append to [7] = %d", got)
+	}
+}
+
+func TestChatAddsItsTemplate(t *testing.T) {
+	messages := []Message{{"system", "be brief"}, {"user", "why, though"}}
+	// <|im_start|> role newline … <|im_end|> newline, twice, and the three of the reply.
+	const want = 5 + 2 + 5 + 3 + 3
+	if got := CountChat(messages); got != want {
+		t.Errorf("CountChat = %d, want %d", got, want)
+	}
+	if got := len(AppendChat(nil, messages)); got != want {
+		t.Errorf("AppendChat has %d ids, want %d", got, want)
+	}
+}
+
+func TestChatsWithTheSameSystemPromptShareAPrefix(t *testing.T) {
+	system := Message{"system", strings.Repeat("word ", 100)}
+	a := AppendChat(nil, []Message{system, {"user", "one"}})
+	b := AppendChat(nil, []Message{system, {"user", "two"}})
+	shared := MessageOverhead + 100 + 3 // the user's start, role and newline too
+	if !slices.Equal(a[:shared], b[:shared]) {
+		t.Error("the prefix differs")
+	}
+	if a[shared] == b[shared] {
+		t.Error("the user messages have the same id")
+	}
+}
+
+func FuzzCountAgreesWithAppend(f *testing.F) {
+	for _, seed := range []string{"", "soft rain", "naïve 12!", "a\xff", "\u00a0x", "漢字12"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		ids := Append(nil, text)
+		if n := Count(text); n != len(ids) {
+			t.Errorf("Count(%q) = %d, Append has %d ids", text, n, len(ids))
+		}
+		chat := []Message{{"user", text}}
+		if n := CountChat(chat); n != len(AppendChat(nil, chat)) {
+			t.Errorf("CountChat and AppendChat disagree on %q", text)
+		}
+		if doubled := Count(text + " " + text); doubled != 2*len(ids) {
+			t.Errorf("twice %q has %d tokens, want %d", text, doubled, 2*len(ids))
+		}
+	})
+}
