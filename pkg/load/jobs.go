@@ -156,7 +156,7 @@ func (w *watch) giveUp() {
 func (w *watch) finish(results []Result) {
 	w.over = true
 	if w.failures > 0 {
-		w.r.warn("job %s: %d polls failed, the last one with: %v", w.file.Name, w.failures, w.lastErr)
+		w.r.warn("job %s: %d questions to the Batch API failed, the last one with: %v", w.file.Name, w.failures, w.lastErr)
 	}
 	attempts := make([]int32, len(w.lines.ids))
 	for _, result := range results {
@@ -164,6 +164,8 @@ func (w *watch) finish(results []Result) {
 		if i, ok := w.lines.index[result.CustomID]; ok {
 			attempts[i]++
 			w.place(&out, i, attempts[i])
+		} else {
+			out.Status, out.Error = record.StatusProtocolError, text("a result for a custom_id that the job does not have")
 		}
 		w.r.recordResult(out)
 	}

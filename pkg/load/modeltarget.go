@@ -43,8 +43,9 @@ func (o Options) openModel(id Identity) (target, error) {
 // at the stack's /metrics pages would have.
 type sampler struct {
 	k       *kernel.Kernel
-	id      Identity
 	sources []stack.Source
+	pages   []*scrape.Page // of the sources
+	rows    []record.Sample
 	path    string
 	file    *os.File
 	out     *record.StreamWriter[record.Sample]
@@ -58,7 +59,12 @@ func newSampler(k *kernel.Kernel, id Identity, sources []stack.Source, path stri
 	if err != nil {
 		return nil, fmt.Errorf("model samples: %w", err)
 	}
-	s := &sampler{k: k, id: id, sources: sources, path: path, file: f}
+	s := &sampler{k: k, sources: sources, path: path, file: f}
+	for _, source := range sources {
+		s.pages = append(s.pages, scrape.NewPage(source.Name, record.Sample{
+			Experiment: id.Experiment, Arm: id.Arm, Trial: int32(id.Trial),
+		}))
+	}
 	s.out, s.err = record.NewStreamWriter[record.Sample](f, map[string]string{})
 	if s.err != nil {
 		return nil, s.close()
@@ -71,14 +77,13 @@ func (s *sampler) sample() {
 	if s.err != nil {
 		return
 	}
-	for _, source := range s.sources {
-		rows := scrape.Samples(source.Name, calendar(s.k, s.k.Now()), source.Registry.Gather())
-		for i := range rows {
-			rows[i].Experiment, rows[i].Arm, rows[i].Trial = s.id.Experiment, s.id.Arm, int32(s.id.Trial)
-		}
-		if s.err = s.out.Write(rows...); s.err != nil {
-			return
-		}
+	at := calendar(s.k, s.k.Now())
+	s.rows = s.rows[:0]
+	for i, source := range s.sources {
+		s.rows = s.pages[i].Append(s.rows, source.Registry.Gather(), at)
+	}
+	if s.err = s.out.Write(s.rows...); s.err != nil {
+		return
 	}
 	s.k.After(samplePeriod, s.sample)
 }

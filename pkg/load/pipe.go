@@ -3,6 +3,7 @@ package load
 import (
 	"encoding/json"
 	"io"
+	"time"
 
 	"bgbench/pkg/record"
 )
@@ -16,8 +17,12 @@ const RunKey = "bg.run"
 type Pipe struct {
 	w        io.Writer
 	requests *record.StreamWriter[record.Request]
+	flushed  time.Time
 	jobs     []record.Job
 }
+
+// pipeFlush is how long rows may wait, so that a reader can follow the run.
+const pipeFlush = time.Second
 
 // NewPipe returns the output that writes to w.
 func NewPipe(w io.Writer) *Pipe { return &Pipe{w: w} }
@@ -43,7 +48,13 @@ func pipeMeta(meta record.Metadata) (map[string]string, error) {
 }
 
 // WriteRequests implements Output.
-func (p *Pipe) WriteRequests(rows ...record.Request) error { return p.requests.Write(rows...) }
+func (p *Pipe) WriteRequests(rows ...record.Request) error {
+	if err := p.requests.Write(rows...); err != nil || time.Since(p.flushed) < pipeFlush {
+		return err
+	}
+	p.flushed = time.Now()
+	return p.requests.Flush()
+}
 
 // WriteJobs implements Output. Jobs wait for the end of the first stream; there is
 // one row a second of each.

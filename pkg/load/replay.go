@@ -104,7 +104,6 @@ func (r *Replay) warn(format string, args ...any) {
 
 // begin runs at the kernel's time 0, which is the lead before schedule time 0.
 func (r *Replay) begin() {
-	r.everySecond()
 	for _, w := range r.jobs {
 		w.submit()
 	}
@@ -112,6 +111,7 @@ func (r *Replay) begin() {
 		r.backlog.begin()
 	}
 	r.maybeStart()
+	r.everySecond()
 }
 
 // maybeStart fixes schedule time 0 once every job is created.

@@ -59,6 +59,12 @@ func parseResult(line []byte) (Result, error) {
 		return Result{}, fmt.Errorf("batch output: %w", err)
 	}
 	result := Result{CustomID: out.CustomID, RequestID: out.ID}
+	if r := out.Response; r != nil {
+		result.HTTPStatus = r.StatusCode
+		if r.RequestID != "" { // as the model server knows it
+			result.RequestID = r.RequestID
+		}
+	}
 	switch {
 	case out.Error != nil:
 		result.Status = statusOfCode(out.Error.Code)
@@ -67,14 +73,12 @@ func parseResult(line []byte) (Result, error) {
 		result.Status, result.Error = record.StatusProtocolError, "neither response nor error"
 	case out.Response.StatusCode != 200:
 		// The processor puts answers other than 200 into the output file, too.
-		result.HTTPStatus = out.Response.StatusCode
 		result.Status = StatusOfHTTP(out.Response.StatusCode, "")
 		var body openai.ErrorBody
 		if json.Unmarshal(out.Response.Body, &body) == nil {
 			result.Error = body.Error.Message
 		}
 	default:
-		result.HTTPStatus = out.Response.StatusCode
 		result.answer(out.Response.Body)
 	}
 	return result, nil
