@@ -74,7 +74,7 @@ func (g *Gateway) CreateBatch(tenant string, body []byte) (openai.Batch, *APIErr
 	}
 	b := &batch{
 		Batch: openai.Batch{
-			ID: "batch_" + uuid(g.ids), Object: "batch", Endpoint: req.Endpoint,
+			ID: g.newID("batch_"), Object: "batch", Endpoint: req.Endpoint,
 			InputFileID: req.InputFileID, CompletionWindow: req.CompletionWindow,
 			Metadata: req.Metadata, CreatedAt: g.unix(), Status: openai.BatchValidating,
 		},

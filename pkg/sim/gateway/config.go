@@ -23,6 +23,9 @@ type Config struct {
 	Limits             Limits
 	Quirks             Quirks
 	Seed               int64 // of ids, retry jitter and the order of models
+	// NewID makes the ids of files (prefix file_), batches (batch_) and lines
+	// (batch_req_). It is random UUIDs unless a replay needs the recorded ones.
+	NewID func(prefix string) string
 }
 
 // ModelGateway is one entry of the processor's modelGateways. Entries with one URL

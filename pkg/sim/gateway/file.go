@@ -77,7 +77,7 @@ func (g *Gateway) Upload(tenant string, u Upload) (openai.File, *APIError) {
 	if countLines(content) > g.cfg.Limits.MaxLineCount {
 		return openai.File{}, BadRequest("File exceeds the maximum allowed line count of %d", g.cfg.Limits.MaxLineCount)
 	}
-	id := "file_" + uuid(g.ids)
+	id := g.newID("file_")
 	name := path.Base(u.Filename)
 	if u.Filename == "" || name == "." || name == ".." || name == "/" {
 		name = id + ".jsonl"

@@ -80,7 +80,7 @@ func (r *run) store(kind string, content []byte) *string {
 	if r.b.outputLifetime > 0 {
 		lifetime = r.b.outputLifetime
 	}
-	id := "file_" + uuid(r.p.g.ids)
+	id := r.p.g.newID("file_")
 	r.p.g.storeFile(r.b.tenant, id, "batch_"+kind+"_"+r.b.ID+".jsonl", purposeBatchOutput, "processed", string(content), lifetime)
 	r.p.metrics.storage("store")
 	return &id

@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"math/rand/v2"
-
 	"bgbench/pkg/sim"
 	"bgbench/pkg/sim/kernel"
 	"bgbench/pkg/sim/metric"
@@ -13,7 +11,7 @@ type Gateway struct {
 	k       *kernel.Kernel
 	cfg     Config
 	backend sim.Backend
-	ids     *rand.Rand
+	newID   func(prefix string) string
 
 	files   map[string]*file
 	batches map[string]*batch
@@ -32,10 +30,14 @@ func New(k *kernel.Kernel, cfg Config, backend sim.Backend) *Gateway {
 		k:         k,
 		cfg:       cfg,
 		backend:   backend,
-		ids:       stream(cfg.Seed, "gateway ids"),
+		newID:     cfg.NewID,
 		files:     map[string]*file{},
 		batches:   map[string]*batch{},
 		apiserver: &metric.Registry{},
+	}
+	if g.newID == nil {
+		ids := stream(cfg.Seed, "gateway ids")
+		g.newID = func(prefix string) string { return prefix + uuid(ids) }
 	}
 	g.processor = newProcessor(g)
 	return g

@@ -39,7 +39,7 @@ func newRequest(r *run, entry *planEntry) *request {
 	}
 }
 
-func (g *Gateway) requestID() string { return "batch_req_" + uuid(g.ids) }
+func (g *Gateway) requestID() string { return g.newID("batch_req_") }
 
 // submit counts the request in the gauges from now on.
 func (q *request) submit() {

@@ -138,7 +138,6 @@ func writeAnswer(w http.ResponseWriter, status int, body any) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
 	w.Write(text) // as above
 }

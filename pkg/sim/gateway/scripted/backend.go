@@ -30,14 +30,15 @@ import (
 type Backend struct {
 	k       *kernel.Kernel
 	latency time.Duration
-	scripts map[string][]*script // by prompt
+	scripts map[string][]*script // by path, model and prompt
+	calls   map[string]*script   // by call, the same for all its attempts
 	// Capacity is the number in flight above which it answers 429 at once, 0 for
 	// no bound.
 	Capacity int
 
 	Log      []Row
 	inFlight int
-	attempts map[string]int
+	attempts map[string]int // by call
 }
 
 // Row is one attempt as the server saw it.
@@ -59,7 +60,7 @@ type script struct {
 
 // New returns a backend whose answers take latency where the script has none.
 func New(k *kernel.Kernel, latency time.Duration) *Backend {
-	return &Backend{k: k, latency: latency, scripts: map[string][]*script{}, attempts: map[string]int{}}
+	return &Backend{k: k, latency: latency, scripts: map[string][]*script{}, calls: map[string]*script{}, attempts: map[string]int{}}
 }
 
 // Read learns the scripts in input, a batch input file. It skips what it cannot
@@ -67,6 +68,7 @@ func New(k *kernel.Kernel, latency time.Duration) *Backend {
 func (b *Backend) Read(input string) {
 	for jsonLine := range strings.Lines(input) {
 		var line struct {
+			URL  string `json:"url"`
 			Body struct {
 				openai.ChatRequest
 				Input, Prompt string
@@ -81,14 +83,22 @@ func (b *Backend) Read(input string) {
 				text = m.Content
 			}
 		}
-		key := promptKey(sim.NewCall("", &line.Body.ChatRequest))
+		call := sim.NewCall("", &line.Body.ChatRequest)
+		call.Path = line.URL
+		key := keyOf(call)
 		s := b.parse(text)
 		s.model = line.Body.Model
 		b.scripts[key] = append(b.scripts[key], s)
 	}
 }
 
-func promptKey(call *sim.Call) string { return fmt.Sprint(call.Model, call.Prompt) }
+func keyOf(call *sim.Call) string {
+	path := call.Path
+	if path == "" {
+		path = "/v1/chat/completions"
+	}
+	return fmt.Sprint(path, call.Model, call.Prompt)
+}
 
 func (b *Backend) parse(text string) *script {
 	s := &script{latency: b.latency, plan: []string{"200"}}
@@ -112,9 +122,9 @@ func milliseconds(text string) time.Duration {
 }
 
 // scriptOf returns the script of call. Lines with one prompt share their scripts in
-// the order of the file.
+// the order in which they were read.
 func (b *Backend) scriptOf(call *sim.Call) *script {
-	key := promptKey(call)
+	key := keyOf(call)
 	list := b.scripts[key]
 	if len(list) == 0 {
 		s := b.parse("id=" + call.ID)
@@ -129,9 +139,13 @@ func (b *Backend) scriptOf(call *sim.Call) *script {
 
 // Submit implements sim.Backend.
 func (b *Backend) Submit(call *sim.Call, reply sim.Reply) (abort func()) {
-	s := b.scriptOf(call)
-	b.attempts[s.id]++
-	attempt := b.attempts[s.id]
+	s := b.calls[call.ID]
+	if s == nil {
+		s = b.scriptOf(call)
+		b.calls[call.ID] = s
+	}
+	b.attempts[call.ID]++
+	attempt := b.attempts[call.ID]
 	b.inFlight++
 	row := len(b.Log)
 	answer := s.plan[min(attempt, len(s.plan))-1]
