@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"bgbench/pkg/stats"
@@ -56,18 +57,26 @@ func areSo(n int) string {
 	return fmt.Sprintf("are %d", n)
 }
 
-// reasons says why no trial has a value, each reason once.
+// reasons says why no trial has a value: each reason once, with its trials.
 func reasons(trials []*Value) string {
-	var all []string
+	var order []string
+	where := make(map[string][]string)
 	for i, v := range trials {
-		if v != nil && v.Reason != "" && !slices.ContainsFunc(all, func(s string) bool { return strings.HasSuffix(s, v.Reason) }) {
-			all = append(all, fmt.Sprintf("trial %d: %s", i+1, v.Reason))
+		if v == nil || v.Reason == "" {
+			continue
 		}
+		if where[v.Reason] == nil {
+			order = append(order, v.Reason)
+		}
+		where[v.Reason] = append(where[v.Reason], strconv.Itoa(i+1))
 	}
-	if len(all) == 0 {
+	if len(order) == 0 {
 		return "no valid trial"
 	}
-	return strings.Join(all, "; ")
+	for i, reason := range order {
+		order[i] = fmt.Sprintf("%s (trial %s)", reason, strings.Join(where[reason], ", "))
+	}
+	return strings.Join(order, "; ")
 }
 
 // finite is a pointer to x, or nil where JSON has no word for it.

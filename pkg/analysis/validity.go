@@ -120,7 +120,7 @@ func (c *cell) checkBatchPresent() Check {
 		lasting = lasting && over
 	}
 	begins, ends := begin.Sub(c.start).Seconds(), end.Sub(c.start).Seconds()
-	verb := "ended"
+	verb := "ended at"
 	if !lasting {
 		verb = "went on beyond"
 	}

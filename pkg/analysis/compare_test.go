@@ -1,0 +1,295 @@
+package analysis
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+
+	"bgbench/pkg/analysis/analysistest"
+	"bgbench/pkg/record"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden holds text against testdata/name.
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) == text {
+		return
+	}
+	if filepath.Ext(name) == ".json" {
+		var was, is any
+		if json.Unmarshal(want, &was) == nil && json.Unmarshal([]byte(text), &is) == nil {
+			t.Fatalf("%s differs (-update rewrites it):\n%s", path, cmp.Diff(was, is))
+		}
+	}
+	t.Fatalf("%s differs (-update rewrites it):\n%s", path, cmp.Diff(string(want), text))
+}
+
+// written is the experiment with known answers, written once for all tests.
+var written = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "experiment")
+	if err != nil {
+		return "", err
+	}
+	writtenTo = dir
+	return dir, analysistest.Write(dir)
+})
+
+var writtenTo string // for TestMain to remove
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	if writtenTo != "" {
+		os.RemoveAll(writtenTo)
+	}
+	os.Exit(code)
+}
+
+// experiment is a copy of it for one test.
+func experiment(t *testing.T) string {
+	t.Helper()
+	from, err := written()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func mustCompare(t *testing.T, dir string) Results {
+	t.Helper()
+	r, err := Compare(context.Background(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestResultsOfTheWholeExperiment(t *testing.T) {
+	dir := experiment(t)
+	text := encode(t, mustCompare(t, dir))
+	golden(t, "results.json", text)
+	if again := encode(t, mustCompare(t, dir)); again != text {
+		t.Error("a second reading gives other bytes")
+	}
+	var back Results
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&back); err != nil {
+		t.Fatalf("results.json does not read back: %v", err)
+	}
+	if encode(t, back) != text {
+		t.Error("results.json loses something when it is read back")
+	}
+}
+
+func TestArmsAgainstTheBaseline(t *testing.T) {
+	r := mustCompare(t, experiment(t))
+	arms := map[string]ArmResult{}
+	for _, a := range r.Arms {
+		arms[a.Name] = a
+	}
+	p95 := MetricKey("burst", record.ClassInteractive, MetricTTFT, StatP95)
+
+	// R's known answer for these values; p95 is 1.95 times the base in every cell.
+	s2 := arms[analysistest.S2].Against[p95]
+	if math.Abs(*s2.Ratio-1.00395432682) > 1e-9 || math.Abs(*s2.Low-.968669372643) > 1e-9 || math.Abs(*s2.OneSidedHigh-1.02862967067) > 1e-9 {
+		t.Errorf("s2: ratio %v, low %v, one-sided high %v", *s2.Ratio, *s2.Low, *s2.OneSidedHigh)
+	}
+	for arm, want := range map[string]string{
+		analysistest.S1: VerdictDegraded, analysistest.S2: VerdictProtected, analysistest.S6: VerdictNoConclusion,
+	} {
+		if got := arms[arm].Against[p95].Verdict; got != want {
+			t.Errorf("%s is %q, expected %q", arm, got, want)
+		}
+	}
+	if got := arms[analysistest.S1].Against[MetricKey("idle", record.ClassInteractive, MetricTTFT, StatP50)].Verdict; got != "" {
+		t.Errorf("an idle phase has the verdict %q", got)
+	}
+	if s0 := arms[analysistest.S0]; !s0.Baseline || len(s0.Against) != 0 {
+		t.Errorf("the baseline is compared with itself: %v", s0.Against)
+	}
+	s6 := arms[analysistest.S6]
+	if s6.Trials != 1 || s6.Invalid != 1 {
+		t.Errorf("s6 has %d valid trials and %d invalid ones, expected 1 and 1", s6.Trials, s6.Invalid)
+	}
+	if got := s6.Metrics[p95].Values; got[0] == nil || got[1] != nil || got[2] != nil {
+		t.Errorf("values %v, expected one of trial 1 only", got)
+	}
+	jobs := arms[analysistest.S2].Jobs
+	if len(jobs) != 2 || jobs[0].Met != 3 || jobs[1].Met != 0 || jobs[1].Trials != 3 {
+		t.Errorf("jobs of s2: %+v", jobs)
+	}
+	var messages []string
+	for _, w := range r.Warnings {
+		messages = append(messages, w.String())
+	}
+	want := []string{
+		"s6-low-concurrency t3: the cell is missing: there is no requests.parquet",
+		"s6-low-concurrency t2: INVALID: load on time (lateness p95 120.0 ms over 260 requests, limit 50 ms)",
+		"6 of 11 cells have no metrics of the servers to draw",
+	}
+	if diff := cmp.Diff(want, messages); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestExperimentsThatDoNotBelongTogetherAreRefused(t *testing.T) {
+	cell := func(arm string) string { return filepath.Join("cells", arm, "t1") }
+	rewrite := func(t *testing.T, dir string, arm string, change func(*analysistest.Cell)) {
+		t.Helper()
+		c := analysistest.New(arm, 1)
+		change(&c)
+		if err := c.Write(filepath.Join(dir, cell(arm))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cases := []struct {
+		name   string
+		change func(t *testing.T, dir string)
+		want   string
+	}{
+		{"a cell of another experiment", func(t *testing.T, dir string) {
+			rewrite(t, dir, analysistest.S0, func(c *analysistest.Cell) {
+				c.Metadata.Experiment = "other"
+				for i := range c.Requests {
+					c.Requests[i].Experiment = "other"
+				}
+			})
+		}, `it was measured for experiment "other", experiment.yaml is of "toy"`},
+		{"a cell in the place of another arm", func(t *testing.T, dir string) {
+			if err := analysistest.New(analysistest.S2, 1).Write(filepath.Join(dir, cell(analysistest.S6))); err != nil {
+				t.Fatal(err)
+			}
+		}, `it was measured for arm "s2-ungated", expected "s6-low-concurrency"`},
+		{"a cell in the place of another trial", func(t *testing.T, dir string) {
+			if err := analysistest.New(analysistest.S2, 2).Write(filepath.Join(dir, cell(analysistest.S2))); err != nil {
+				t.Fatal(err)
+			}
+		}, "it was measured for trial 2, expected 1"},
+		{"other phases", func(t *testing.T, dir string) {
+			rewrite(t, dir, analysistest.S0, func(c *analysistest.Cell) { c.Metadata.Profile.Interactive.Phases[1].Duration *= 2 })
+		}, "it was measured with other phases than those of experiment.yaml"},
+		{"other jobs", func(t *testing.T, dir string) {
+			rewrite(t, dir, analysistest.S0, func(c *analysistest.Cell) { c.Metadata.Profile.Batch.Jobs[1].Requests++ })
+		}, "it was measured with other batch jobs than those of experiment.yaml"},
+		{"other inputs", func(t *testing.T, dir string) {
+			rewrite(t, dir, analysistest.S2, func(c *analysistest.Cell) { c.Metadata.Inputs["schedule.jsonl"] = strings.Repeat("f", 64) })
+		}, "trial 1: arms s0-interactive-only and s2-ungated replayed different inputs: schedule.jsonl has SHA-256 000000000000… and ffffffffffff…"},
+		{"no experiment.yaml", func(t *testing.T, dir string) { remove(t, dir, "experiment.yaml") }, "experiment.yaml"},
+		{"no cell at all", func(t *testing.T, dir string) { remove(t, dir, "cells") }, `found no finished cell, expected cells/<arm>/t<k> of experiment "toy"`},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			dir := experiment(t)
+			c.change(t, dir)
+			if _, err := Compare(context.Background(), dir); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("found %v, expected …%s…", err, c.want)
+			}
+		})
+	}
+}
+
+func remove(t *testing.T, elements ...string) {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(elements...)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCellsThatCannotBeUsedAreWarnings(t *testing.T) {
+	dir := experiment(t)
+	s0 := filepath.Join(dir, "cells", analysistest.S0)
+	if err := os.Rename(filepath.Join(s0, "t1", "requests.parquet"), filepath.Join(s0, "t1", "requests.parquet.partial")); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, s0, "t2", "run-metadata.json")
+	if err := os.Mkdir(filepath.Join(dir, "cells", "s9-unknown"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, w := range mustCompare(t, dir).Warnings {
+		all = append(all, w.String())
+	}
+	for _, want := range []string{
+		"s0-interactive-only t1: the cell is missing: its run did not finish, there is only requests.parquet.partial",
+		"s0-interactive-only t2: the cell is missing: there is no run-metadata.json",
+		"cells/s9-unknown is left out: the experiment has no such arm",
+	} {
+		if !strings.Contains(strings.Join(all, "\n"), want) {
+			t.Errorf("no warning %q among %q", want, all)
+		}
+	}
+}
+
+func TestSummaryParquetHoldsEveryNumber(t *testing.T) {
+	r := mustCompare(t, experiment(t))
+	path := filepath.Join(t.TempDir(), "summary.parquet")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := WriteSummary(f, r); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := parquet.ReadFile[SummaryRow](path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []SummaryRow
+	for _, c := range r.Cells {
+		want = append(want, summaryRows("toy", c)...)
+	}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Errorf("read back (-written +read):\n%s", diff)
+	}
+	nulls, jobs := 0, 0
+	for _, row := range rows {
+		if (row.Value == nil) == (row.Reason == nil) {
+			t.Errorf("%+v: exactly one of value and reason must be null", row)
+		}
+		if row.Value == nil {
+			nulls++
+		}
+		if row.Job != nil && row.Phase == nil {
+			jobs++
+		}
+	}
+	if nulls == 0 || jobs != 16 {
+		t.Errorf("%d nulls, %d rows of jobs, expected some and 2 for each of 8 cells", nulls, jobs)
+	}
+}
+
+func TestTable(t *testing.T) {
+	cell := mustSummarize(t, analysistest.New(analysistest.S2, 1))
+	var b strings.Builder
+	if err := WriteTable(&b, cell); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "table.txt", b.String())
+}

@@ -1,0 +1,126 @@
+package analysis
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func values(x ...float64) []*Value {
+	out := make([]*Value, len(x))
+	for i, v := range x {
+		if !math.IsNaN(v) { // NaN: the trial has no valid cell
+			m := measured(v, 100)
+			out[i] = &m
+		}
+	}
+	return out
+}
+
+var nan = math.NaN()
+
+func TestEstimateSaysWhatTheTrialsAllow(t *testing.T) {
+	cases := []struct {
+		name                  string
+		trials                []*Value
+		median, min, max, geo float64 // NaN for null
+		interval              bool
+		reason                string
+	}{
+		{"no valid trial has no value", values(nan, nan), nan, nan, nan, nan, false, "no valid trial"},
+		{"one trial has its value and no interval", values(nan, 3), 3, nan, nan, nan, false, "no interval: it needs 3 trials, there is 1"},
+		{"two trials have median and range and no interval", values(1, 3), 2, 1, 3, nan, false, "no interval: it needs 3 trials, there are 2"},
+		{"three trials have an interval", values(1, 4, 2), 2, 1, 4, 2, true, ""},
+		{"a trial without a cell is left out", values(1, nan, 4, 2), 2, 1, 4, 2, true, ""},
+		{"a zero has no logarithm", values(0, 0, 0.5), 0, 0, 0.5, nan, false, "no interval: logarithms need values above 0"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			e := estimate("s", c.trials)
+			for what, pair := range map[string][2]any{
+				"median": {e.Median, c.median}, "min": {e.Min, c.min}, "max": {e.Max, c.max}, "geometric mean": {e.GeoMean, c.geo},
+			} {
+				got, want := pair[0].(*float64), pair[1].(float64)
+				if (got == nil) != math.IsNaN(want) || got != nil && math.Abs(*got-want) > 1e-12 {
+					t.Errorf("%s is %v, expected %v", what, deref(got), want)
+				}
+			}
+			if (e.Low != nil) != c.interval || (e.High != nil) != c.interval || (e.Method != "") != c.interval {
+				t.Errorf("interval %v to %v by %q, expected one: %v", deref(e.Low), deref(e.High), e.Method, c.interval)
+			}
+			if e.Reason != c.reason {
+				t.Errorf("reason %q, expected %q", e.Reason, c.reason)
+			}
+			if len(e.Values) != len(c.trials) {
+				t.Errorf("%d values for %d trials", len(e.Values), len(c.trials))
+			}
+		})
+	}
+}
+
+func deref(x *float64) any {
+	if x == nil {
+		return nil
+	}
+	return *x
+}
+
+func TestReasonsOfTrialsWithoutValue(t *testing.T) {
+	few, fewer := missing(10, "p99 needs 299"), missing(9, "p99 needs more")
+	got := estimate("s", []*Value{&few, &fewer, nil, &few}).Reason
+	if got != "p99 needs 299 (trial 1, 4); p99 needs more (trial 2)" {
+		t.Errorf("found %q", got)
+	}
+}
+
+// R: baseline (342, 350, 338), arm (341, 348, 345) has ratio 1.00395432682 with 95 %
+// interval .968669372643 to 1.04052457816 and 90 % interval .979870908916 to
+// 1.02862967067, the ends of which are the one-sided 95 % bounds.
+func TestVerdictsFollowOneSidedTests(t *testing.T) {
+	base := estimate("s", values(.342, .350, .338))
+	published := values(.341, .348, .345)
+	cases := []struct {
+		name    string
+		arm     []*Value
+		margin  float64
+		verdict string
+		reason  string
+	}{
+		{"the upper bound inside the margin protects", published, 0.0287, VerdictProtected, ""},
+		{"the upper bound outside the margin concludes nothing", published, 0.0286, VerdictNoConclusion, ""},
+		{"the lower bound beyond the margin degrades", values(.561, .548, .570), 0.5, VerdictDegraded, ""},
+		{"a ratio beyond the margin whose lower bound is not concludes nothing", values(.561, .548, .570), 0.6, VerdictNoConclusion, ""},
+		{"two pairs conclude nothing, however far apart", values(9, 9, nan), 0.05, VerdictNoConclusion,
+			"no interval and no test: they need 3 pairs of trials, there are 2"},
+		{"no pair concludes nothing", values(nan, nan, nan), 0.05, VerdictNoConclusion, "no trial has a value in both arms"},
+		{"a zero has no ratio", values(0, 1, 1), 0.05, VerdictNoConclusion, "no ratio: it needs values above 0 in both arms"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got := compareEstimates(base, estimate("s", c.arm), &c.margin)
+			if got.Verdict != c.verdict || got.Reason != c.reason {
+				t.Errorf("verdict %q because %q, expected %q %q", got.Verdict, got.Reason, c.verdict, c.reason)
+			}
+		})
+	}
+	got := compareEstimates(base, estimate("s", published), nil)
+	for what, pair := range map[string][2]float64{
+		"ratio": {*got.Ratio, 1.00395432682}, "low": {*got.Low, .968669372643}, "high": {*got.High, 1.04052457816},
+	} {
+		if math.Abs(pair[0]-pair[1]) > 1e-10 {
+			t.Errorf("%s is %v, expected %v", what, pair[0], pair[1])
+		}
+	}
+	if got.Verdict != "" || got.Margin != nil || got.OneSidedHigh != nil {
+		t.Errorf("a metric without a margin has a verdict: %+v", got)
+	}
+}
+
+func TestPairsAreOfTheSameTrial(t *testing.T) {
+	base := estimate("s", values(1, 2, nan, 4))
+	arm := estimate("s", values(nan, 4, 6, 8))
+	got := compareEstimates(base, arm, nil)
+	if got.Pairs != 2 || *got.Ratio != 2 || !strings.Contains(got.Reason, "there are 2") {
+		t.Errorf("found %+v, expected ratio 2 of the pairs of trials 2 and 4", got)
+	}
+}
