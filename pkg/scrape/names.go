@@ -1,0 +1,65 @@
+package scrape
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+)
+
+//go:embed names.tsv
+var namesTSV string
+
+// renamed is the content of names.tsv.
+var renamed = mustParseNames(namesTSV)
+
+type names struct {
+	exact    map[string]string
+	prefixes [][2]string
+}
+
+func mustParseNames(tsv string) names {
+	n := names{exact: make(map[string]string)}
+	for i, line := range strings.Split(tsv, "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		old, canonical, ok := strings.Cut(line, "\t")
+		oldPrefix, isPrefix := strings.CutSuffix(old, "*")
+		newPrefix, ok2 := strings.CutSuffix(canonical, "*")
+		if !ok || isPrefix != ok2 {
+			panic(fmt.Sprintf("scrape: names.tsv:%d: found %q, expected two names with a tab between them", i+1, line))
+		}
+		if isPrefix {
+			n.prefixes = append(n.prefixes, [2]string{oldPrefix, newPrefix})
+		} else {
+			n.exact[old] = canonical
+		}
+	}
+	return n
+}
+
+// canonical follows the renames of a family's name to the end.
+func (n names) canonical(name string, counter bool) string {
+	if counter && !strings.HasSuffix(name, "_total") {
+		name += "_total"
+	}
+	for {
+		next, ok := n.next(name)
+		if !ok {
+			return name
+		}
+		name = next
+	}
+}
+
+func (n names) next(name string) (string, bool) {
+	if to, ok := n.exact[name]; ok {
+		return to, true
+	}
+	for _, p := range n.prefixes {
+		if rest, ok := strings.CutPrefix(name, p[0]); ok {
+			return p[1] + rest, true
+		}
+	}
+	return "", false
+}
