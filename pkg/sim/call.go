@@ -49,6 +49,7 @@ type End struct {
 	Usage        Usage
 	// ErrorType and Message fill the OpenAI error object when Status is not 200.
 	ErrorType, Message string
+	Param              string // of the error object, if any
 	// DroppedReason is the value of x-llm-d-request-dropped-reason, if any.
 	DroppedReason string
 	// RetryAfter is the value of Retry-After, if any.

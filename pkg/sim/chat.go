@@ -56,5 +56,9 @@ func WireUsage(u Usage) openai.Usage {
 
 // ErrorBody is the body of the answer to a call that ended with another status.
 func ErrorBody(end End) openai.ErrorBody {
-	return openai.ErrorBody{Error: openai.Error{Message: end.Message, Type: end.ErrorType, Code: end.Status}}
+	body := openai.ErrorBody{Error: openai.Error{Message: end.Message, Type: end.ErrorType, Code: end.Status}}
+	if end.Param != "" {
+		body.Error.Param = &end.Param
+	}
+	return body
 }

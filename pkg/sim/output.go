@@ -1,6 +1,10 @@
 package sim
 
-import "strings"
+import (
+	"strings"
+
+	"bgbench/pkg/token"
+)
 
 // Output is the text that a call generates. It is a function of the prompt and the
 // position alone, as with a greedy deterministic server, so a request that is
@@ -17,12 +21,18 @@ func OutputOf(prompt []uint32) Output {
 }
 
 // Token returns the text of token i (0-based), its leading space included.
-func (o Output) Token(i int) string {
+func (o Output) Token(i int) string { return outputWords[o.word(i)] }
+
+// ID returns the id that pkg/token gives token i, so that a prompt which repeats
+// the answer holds the same ids.
+func (o Output) ID(i int) uint32 { return outputIDs[o.word(i)] }
+
+func (o Output) word(i int) uint64 {
 	h := o.hash + uint64(i)*0x9e3779b97f4a7c15
 	h ^= h >> 29
 	h *= 0xbf58476d1ce4e5b9
 	h ^= h >> 32
-	return outputWords[h%uint64(len(outputWords))]
+	return h % uint64(len(outputWords))
 }
 
 // Text returns the first n tokens as one string.
@@ -46,3 +56,10 @@ var outputWords = [...]string{
 	" its", " may", " these", " what", " them", " than", " some", " him", " time", " into",
 	" only", " do", " such", " my",
 }
+
+var outputIDs = func() (ids [len(outputWords)]uint32) {
+	for i, word := range outputWords {
+		ids[i] = token.Append(nil, word)[0]
+	}
+	return ids
+}()
