@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"bgbench/pkg/analysis/analysistest"
+	"bgbench/pkg/cli"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"bg-analyze": func() {
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			os.Exit(run(ctx, cli.OSEnv(), os.Args))
+		},
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"experiment": writeExperiment,
+			"cell":       writeCell,
+			"stream":     writeStream,
+			"cut":        cut,
+			"exits":      exits,
+		},
+	})
+}
+
+// experiment DIR writes the experiment with known answers.
+func writeExperiment(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(analysistest.Write(ts.MkAbs(args[0])))
+}
+
+// cell ARM TRIAL DIR writes one cell of it.
+func writeCell(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(pick(ts, args).Write(ts.MkAbs(args[2])))
+}
+
+// stream ARM TRIAL FILE writes one cell as it travels on a pipe.
+func writeStream(ts *testscript.TestScript, _ bool, args []string) {
+	f, err := os.Create(ts.MkAbs(args[2]))
+	ts.Check(err)
+	defer f.Close()
+	ts.Check(pick(ts, args).Stream(f))
+}
+
+func pick(ts *testscript.TestScript, args []string) analysistest.Cell {
+	trial, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	return analysistest.New(args[0], trial)
+}
+
+// cut FILE BYTES shortens a file.
+func cut(ts *testscript.TestScript, _ bool, args []string) {
+	size, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), size))
+}
+
+// exits CODE COMMAND… runs a command that must end with that exit code.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	code := 0
+	if status := (*exec.ExitError)(nil); errors.As(err, &status) {
+		code = status.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if code != want {
+		ts.Fatalf("exit code %d, expected %d", code, want)
+	}
+}
