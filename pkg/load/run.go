@@ -30,10 +30,10 @@ type Options struct {
 }
 
 // IdentityOf is the cell that inputs replayed on a stack make. They must be of one
-// experiment and one model.
+// experiment and one model; a stack of a lone arm takes the experiment of the inputs.
 func IdentityOf(s deploy.Stack, set *inputs.Set) (Identity, error) {
 	m := set.Manifest
-	if s.Experiment != m.Experiment {
+	if s.Experiment != "" && s.Experiment != m.Experiment {
 		return Identity{}, fmt.Errorf("the stack is of experiment %q, the inputs are of %q", s.Experiment, m.Experiment)
 	}
 	if s.Model != m.Profile.Model {

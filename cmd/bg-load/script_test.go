@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"bgbench/pkg/cli"
+	"bgbench/pkg/deploy"
+	"bgbench/pkg/inputs/draw"
+	"bgbench/pkg/record"
+	"bgbench/pkg/spec"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"bg-load": func() { os.Exit(run(context.Background(), cli.OSEnv(), os.Args)) },
+		"trial":   func() { check(writeTrial(os.Args[1], os.Args[2])) },
+		"stack":   func() { check(writeStack(os.Args[1], os.Args[2], os.Args[3])) },
+		"rows":    func() { check(printRows(os.Args[1:])) },
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata", RequireExplicitExec: true})
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// smallProfile is the profile ci with one short cycle and jobs of eight lines.
+func smallProfile() (spec.Profile, error) {
+	p, err := spec.LoadProfile("ci", []string{"interactive.cycles=1", "interactive.warmupCycles=0"})
+	for i := range p.Batch.Jobs {
+		p.Batch.Jobs[i].Requests = 8
+	}
+	return p, err
+}
+
+// writeTrial draws the inputs of trial 1 of an experiment into dir.
+func writeTrial(experiment, dir string) error {
+	p, err := smallProfile()
+	if err != nil {
+		return err
+	}
+	_, _, err = draw.Trial{Experiment: experiment, Number: 1, Profile: p}.Write(dir)
+	return err
+}
+
+// writeStack writes the descriptor of an arm's stack: on target model, or on target
+// local at an address where nothing listens.
+func writeStack(experiment, arm, target string) error {
+	s, err := deploy.Plan(deploy.Request{Profile: "ci", Arm: arm, Target: target, Trial: 1})
+	if err != nil {
+		return err
+	}
+	s.Experiment = experiment
+	if target == spec.TargetLocal {
+		gone := httptest.NewServer(nil)
+		gone.Close()
+		s.InferenceURL, s.BatchURL = gone.URL, gone.URL
+	}
+	return s.Write("stack.json")
+}
+
+// printRows prints the rows of files, or of the streams on standard input, as JSON.
+func printRows(paths []string) error {
+	if len(paths) == 0 {
+		in := bufio.NewReader(os.Stdin)
+		requests, err := record.NewReader[record.Request](in)
+		if err != nil {
+			return err
+		}
+		if err := printAll(requests); err != nil {
+			return err
+		}
+		jobs, err := record.NewReader[record.Job](in)
+		if err != nil {
+			return err
+		}
+		return printAll(jobs)
+	}
+	requests, err := record.ReadFile[record.Request](paths[0] + "/requests.parquet")
+	if err != nil {
+		return err
+	}
+	if err := printAll(requests); err != nil {
+		return err
+	}
+	jobs, err := record.ReadFile[record.Job](paths[0] + "/jobs.parquet")
+	if err != nil {
+		return err
+	}
+	return printAll(jobs)
+}
+
+func printAll[T record.Row](r *record.Reader[T]) error {
+	defer r.Close()
+	for row, err := range r.All() {
+		if err != nil {
+			return err
+		}
+		gaps := ""
+		if request, ok := any(&row).(*record.Request); ok {
+			// The lists are long: a hash of them is enough to compare.
+			sum := sha256.Sum256(fmt.Append(nil, request.ChunkGapS, request.ChunkTokens))
+			gaps = fmt.Sprintf(" %d chunks %x", len(request.ChunkTokens), sum[:6])
+			request.ChunkGapS, request.ChunkTokens = nil, nil
+		}
+		text, err := json.Marshal(row)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s%s\n", text, gaps)
+	}
+	return nil
+}
