@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // assignment is one a.b.0.c=value, from --set or from a list in an experiment.
@@ -23,15 +24,36 @@ func parseAssignment(text string, at origin) (assignment, error) {
 			return assignment{}, fmt.Errorf("%s: found the key %q, expected names joined by dots such as prompt.isl.mean", at, key)
 		}
 	}
-	if strings.TrimSpace(raw) == "" {
-		return assignment{path, &tree{at: at, scalar: "", text: ""}}, nil
-	}
-	value, err := parseTree([]byte(raw), at)
+	value, err := parseValue(strings.TrimSpace(raw), at)
 	if err != nil {
 		return assignment{}, err
 	}
 	value.reposition(at)
 	return assignment{path, value}, nil
+}
+
+// parseValue reads what stands after the =. Lists, mappings and quoted text are
+// YAML; numbers, true and null mean what they mean there; all else is text as it
+// stands, so that nobody has to quote a colon twice.
+func parseValue(raw string, at origin) (*tree, error) {
+	text := &tree{at: at, scalar: raw, text: raw}
+	if raw == "" {
+		return text, nil
+	}
+	value, err := parseTree([]byte(raw), at)
+	if strings.ContainsRune(`[{"'`, rune(raw[0])) {
+		return value, err
+	}
+	if !utf8.ValidString(raw) {
+		return nil, err
+	}
+	if err != nil || value.form != scalarForm {
+		return text, nil
+	}
+	if _, isText := value.scalar.(string); isText {
+		return text, nil
+	}
+	return value, nil
 }
 
 func parseSets(sets []string) ([]assignment, error) {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // decoder fills Go values from trees. It goes on after a fault, so that a user
@@ -150,10 +151,11 @@ func setScalar(t *tree, v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.String:
 		// A number is a fine name: model: 4 means "4", as it was written.
-		if t.scalar != nil {
+		ok := t.scalar != nil && printable(t.text)
+		if ok {
 			v.SetString(t.text)
 		}
-		return t.scalar != nil
+		return ok
 	case reflect.Bool:
 		b, ok := t.scalar.(bool)
 		v.SetBool(b)
@@ -170,6 +172,12 @@ func setScalar(t *tree, v reflect.Value) bool {
 		return ok
 	}
 	panic("spec: no rule for fields of kind " + v.Kind().String())
+}
+
+// printable reports whether text holds no control characters but line ends and
+// tabs: nothing that a terminal or a table would stumble over.
+func printable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' })
 }
 
 func integer(scalar any) (int64, bool) {
@@ -197,7 +205,7 @@ func number(scalar any) (float64, bool) {
 func expected(k reflect.Kind) string {
 	switch k {
 	case reflect.String:
-		return "text"
+		return "text without control characters"
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Int, reflect.Int64:

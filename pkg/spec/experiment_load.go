@@ -46,7 +46,7 @@ func ReadExperiment(path string) (Experiment, error) {
 	if err != nil {
 		return Experiment{}, fmt.Errorf("experiment %w", err)
 	}
-	t, err := parseTree(data, origin{file: path})
+	t, err := parseMapping(data, path)
 	if err != nil {
 		return Experiment{}, fmt.Errorf("experiment %w", err)
 	}

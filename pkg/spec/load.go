@@ -77,7 +77,7 @@ func (k kind) load(nameOrFile, dir string, seen []string) (*tree, error) {
 		id = resolvePath(nameOrFile, dir)
 	}
 	if slices.Contains(seen, id) {
-		return nil, fmt.Errorf("%s: extends itself: %s", id, strings.Join(append(seen, id), " -> "))
+		return nil, fmt.Errorf("%s extends itself: %s", id, strings.Join(append(seen, id), " -> "))
 	}
 	t, err := k.read(id)
 	if err != nil {
@@ -93,12 +93,9 @@ func (k kind) load(nameOrFile, dir string, seen []string) (*tree, error) {
 	return k.extend(t, append(seen, id))
 }
 
-// extend lays t over the spec that its key extends names, or over the defaults of
+// extend lays the mapping t over the spec that its key extends names, or over the defaults of
 // its kind.
 func (k kind) extend(t *tree, seen []string) (*tree, error) {
-	if t.form != mappingForm {
-		return nil, fmt.Errorf("%s %s: found %s, expected a mapping", k, t.at, t.describe())
-	}
 	parent, at := base, t.at
 	if extends := t.take("extends"); extends != nil {
 		if extends.form != scalarForm || extends.text == "" {
@@ -138,7 +135,7 @@ func (k kind) read(id string) (*tree, error) {
 		if err != nil {
 			return nil, err
 		}
-		return parseTree(data, origin{file: id})
+		return parseMapping(data, id)
 	}
 	data, err := catalog.ReadFile(path.Join(k.folder(), id+".yaml"))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
@@ -147,7 +144,15 @@ func (k kind) read(id string) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseTree(data, origin{file: string(k) + "s/" + id + ".yaml"})
+	return parseMapping(data, string(k)+"s/"+id+".yaml")
+}
+
+func parseMapping(data []byte, file string) (*tree, error) {
+	t, err := parseTree(data, origin{file: file})
+	if err == nil && t.form != mappingForm {
+		return nil, fmt.Errorf("%s: found %s, expected a mapping", t.at, t.describe())
+	}
+	return t, err
 }
 
 func (k kind) unknown(name string) error {

@@ -1,11 +1,14 @@
 package spec
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -60,6 +63,10 @@ const maxDepth = 32
 // parseTree parses one YAML document. The lines of its parts are those of file;
 // an assignment in at overrides them.
 func parseTree(data []byte, at origin) (*tree, error) {
+	if !utf8.Valid(data) {
+		at.line = 1 + bytes.Count(data[:invalidAt(data)], []byte{'\n'})
+		return nil, fmt.Errorf("%s: found bytes that are not UTF-8, expected text", at)
+	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		var syntax *yaml.SyntaxError
@@ -86,6 +93,20 @@ func parseTree(data []byte, at origin) (*tree, error) {
 	}
 	return buildTree(body, at, 0)
 }
+
+// invalidAt is the length of the part of data that is UTF-8.
+func invalidAt(data []byte) int {
+	n := 0
+	for {
+		r, size := utf8.DecodeRune(data[n:])
+		if r == utf8.RuneError && size <= 1 {
+			return n
+		}
+		n += size
+	}
+}
+
+var exponent = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$`)
 
 func lineOf(n ast.Node) int {
 	if t := n.GetToken(); t != nil && t.Position != nil {
@@ -120,7 +141,14 @@ func buildTree(n ast.Node, at origin, depth int) (*tree, error) {
 	case *ast.LiteralNode:
 		return &tree{at: at, scalar: n.Value.Value, text: n.Value.Value}, nil
 	case *ast.StringNode:
-		return &tree{at: at, scalar: n.Value, text: n.Value}, nil
+		t := &tree{at: at, scalar: n.Value, text: n.Value}
+		// YAML 1.2 has 1e-7 be a number; goccy/go-yaml v1.19 writes it but reads text.
+		if n.Token.Type == token.StringType && exponent.MatchString(n.Value) {
+			if f, err := strconv.ParseFloat(n.Value, 64); err == nil {
+				t.scalar = f
+			}
+		}
+		return t, nil
 	case *ast.NullNode:
 		return &tree{at: at}, nil
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
