@@ -81,8 +81,8 @@ type Result struct {
 // like another: it has a status. An answer that does not stream is read whole; it
 // has no chunks. The context ends the request: its deadline as timeout, anything
 // else as cancelled. The observer may be nil.
-func (c *Client) Stream(ctx context.Context, call Call, observer Observer) Result {
-	r := Result{StartedAt: c.now()}
+func (c *Client) Stream(ctx context.Context, call Call, observer Observer) (r Result) {
+	r.StartedAt = c.now()
 	defer func() { r.Error = c.APIKey.hideIn(r.Error) }()
 
 	ctx, cancel := context.WithCancel(ctx)
@@ -299,7 +299,7 @@ func (b *answerBody) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	b.read += int64(n)
 	if b.left -= int64(n); b.left < 0 {
-		return n, errAnswerTooLarge
+		return max(0, n+int(b.left)), errAnswerTooLarge
 	}
 	return n, err
 }
@@ -327,6 +327,7 @@ type trace struct {
 	conn                       net.Conn
 	reused                     bool
 	connected, sent, firstByte time.Time
+	lastRead                   time.Time // of the whole answer, once the connection was given up
 	closed                     bool
 }
 
@@ -350,7 +351,21 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 			at := t.clock()
 			t.mu.Lock()
 			defer t.mu.Unlock()
+			// The read that brought the headers may have brought the first chunk, too: both
+			// get the instant of that read.
+			if conn := stamped(t.conn); conn != nil {
+				at = conn.lastRead()
+			}
 			t.firstByte = at
+		},
+		// From here on the connection may be read for another request. The goroutine
+		// that calls this hook is the one that would do so.
+		PutIdleConn: func(error) {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			if conn := stamped(t.conn); conn != nil {
+				t.lastRead = conn.lastRead()
+			}
 		},
 	}
 }
@@ -403,8 +418,16 @@ func (t *trace) into(r *Result, bodyBytes int64) {
 func (t *trace) readClock(resp *http.Response) func() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if conn := stamped(t.conn); conn != nil && resp.ProtoMajor == 1 {
-		return conn.lastRead
+	conn := stamped(t.conn)
+	if conn == nil || resp.ProtoMajor != 1 {
+		return t.clock
 	}
-	return t.clock
+	return func() time.Time {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if !t.lastRead.IsZero() {
+			return t.lastRead
+		}
+		return conn.lastRead()
+	}
 }
