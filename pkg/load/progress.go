@@ -95,6 +95,7 @@ type Meter struct {
 	virtual  bool
 	started  time.Time
 	latest   atomic.Pointer[Progress]
+	shown    *Progress // the printing goroutine's
 	stop     chan struct{}
 	printed  sync.WaitGroup
 }
@@ -146,9 +147,10 @@ func (m *Meter) run() {
 
 func (m *Meter) print() {
 	p := m.latest.Load()
-	if p == nil {
+	if p == nil || p == m.shown {
 		return
 	}
+	m.shown = p
 	line := p.String()
 	if m.virtual {
 		wall := time.Since(m.started).Seconds()

@@ -1,0 +1,267 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"bgbench/pkg/deploy"
+	"bgbench/pkg/inputs"
+	"bgbench/pkg/inputs/draw"
+	"bgbench/pkg/record"
+	"bgbench/pkg/spec"
+)
+
+// modelOptions is a run of an arm on target model over trial 1 of a profile.
+func modelOptions(t testing.TB, profile, arm string, change func(*spec.Profile)) Options {
+	t.Helper()
+	p, err := spec.LoadProfile(profile, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(&p)
+	}
+	dir := t.TempDir() + "/t1"
+	if _, _, err := (draw.Trial{Experiment: "unit", Number: 1, Profile: p}).Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{StackJSON: []byte("{}"), Output: &kept{}}
+	if o.Stack, err = deploy.Plan(deploy.Request{Profile: profile, Arm: arm, Target: spec.TargetModel, Trial: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if o.Inputs, err = inputs.Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	if o.Work, err = ReadWork(o.Inputs, o.Stack.Arm); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// kept is an Output in memory.
+type kept struct {
+	requests         []record.Request
+	jobs             []record.Job
+	meta             record.Metadata
+	ended, abandoned bool
+	beginErr         error
+}
+
+func (o *kept) Begin(record.Metadata) error { return o.beginErr }
+func (o *kept) WriteRequests(rows ...record.Request) error {
+	o.requests = append(o.requests, rows...)
+	return nil
+}
+func (o *kept) WriteJobs(rows ...record.Job) error {
+	o.jobs = append(o.jobs, rows...)
+	return nil
+}
+func (o *kept) Finish(m record.Metadata) error {
+	o.meta, o.ended = m, true
+	return nil
+}
+func (o *kept) Abandon() error {
+	o.abandoned = true
+	return nil
+}
+
+func fewJobs(p *spec.Profile) {
+	p.Interactive.Cycles, p.Interactive.WarmupCycles = 1, 0
+	for i := range p.Batch.Jobs {
+		p.Batch.Jobs[i].Requests = 10
+	}
+}
+
+func TestTheMetadataSaysHowTheRunWent(t *testing.T) {
+	o := modelOptions(t, "ci", "s2-ungated", fewJobs)
+	out := o.Output.(*kept)
+	if err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	m := out.meta
+	if !out.ended || m.Interrupted || m.Clock != "virtual" || m.Target != "model" || m.Experiment != "unit" || m.Arm != "s2-ungated" || m.Trial != 1 {
+		t.Errorf("found %+v", m)
+	}
+	due := len(o.Inputs.Schedule)
+	if m.Load.Due != due || m.Load.Sent != due || m.Load.LatenessMaxS != 0 || m.Load.SimulatedSeconds < 12 || m.Load.WallSeconds <= 0 {
+		t.Errorf("found load %+v for %d requests", m.Load, due)
+	}
+	if got := m.ScheduleStartedAt.Sub(m.RunStartedAt); got != o.Inputs.Manifest.Profile.Batch.Lead.Std() {
+		t.Errorf("schedule time 0 is %v after the start, expected the lead", got)
+	}
+	if m.Inputs["schedule.jsonl"] == "" || m.Profile.Name != "ci" || m.Host.CPUs < 1 {
+		t.Errorf("inputs %v, profile %s, host %+v", m.Inputs, m.Profile.Name, m.Host)
+	}
+}
+
+func TestEveryPromptCostsTheModelWhatTheInputsSay(t *testing.T) {
+	o := modelOptions(t, "ci", "s1-no-gateway", fewJobs)
+	if err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	out := o.Output.(*kept)
+	if want := len(o.Inputs.Schedule) + 30; len(out.requests) != want {
+		t.Errorf("found %d rows, expected %d", len(out.requests), want)
+	}
+	for _, row := range out.requests {
+		if row.Status != record.StatusOK || *row.OutputTokens != *row.RequestedOutputTokens {
+			t.Errorf("%s: status %s, output %d tokens of %d", row.RequestID, row.Status, *row.OutputTokens, *row.RequestedOutputTokens)
+		}
+		if row.RequestedPromptTokens != nil && *row.PromptTokens != *row.RequestedPromptTokens {
+			t.Errorf("%s: the model counted %d tokens in the prompt, the inputs %d", row.RequestID, *row.PromptTokens, *row.RequestedPromptTokens)
+		}
+		var sum int64
+		for _, n := range row.ChunkTokens {
+			sum += int64(n)
+		}
+		if sum != *row.OutputTokens || row.OutputSHA256 == nil {
+			t.Errorf("%s: chunks carry %d tokens of %d", row.RequestID, sum, *row.OutputTokens)
+		}
+	}
+}
+
+func TestALineHasTheSameOutputWhicheverWayItIsSent(t *testing.T) {
+	hashes := map[string]string{}
+	for _, arm := range []string{"s1-no-gateway", "s2-ungated"} {
+		o := modelOptions(t, "ci", arm, fewJobs)
+		if err := Run(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range o.Output.(*kept).requests {
+			if row.CustomID == nil {
+				continue
+			}
+			if first, seen := hashes[*row.CustomID]; !seen {
+				hashes[*row.CustomID] = *row.OutputSHA256
+			} else if first != *row.OutputSHA256 {
+				t.Errorf("%s: output %s, expected %s as without the gateway", *row.CustomID, *row.OutputSHA256, first)
+			}
+		}
+	}
+	if len(hashes) != 30 {
+		t.Errorf("found %d lines, expected 30", len(hashes))
+	}
+}
+
+func TestARunOnTheModelCanBeInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	o := modelOptions(t, "ci", "s2-ungated", nil)
+	out := o.Output.(*kept)
+	o.Progress = func(p Progress) {
+		if p.Elapsed.Seconds() == 10 {
+			interrupt()
+		}
+	}
+	err := Run(ctx, o)
+	if !errors.Is(err, context.Canceled) || !out.meta.Interrupted || out.abandoned {
+		t.Errorf("found error %v, interrupted %v, abandoned %v", err, out.meta.Interrupted, out.abandoned)
+	}
+	batch := 0
+	for _, row := range out.requests {
+		if row.Class == record.ClassBatch {
+			batch++
+		}
+	}
+	if batch != 1500 {
+		t.Errorf("found %d rows of job lines, expected one for each of 1500", batch)
+	}
+	if due := len(o.Inputs.Schedule); out.meta.Load.Sent == 0 || out.meta.Load.Sent >= due {
+		t.Errorf("%d of %d requests were sent, expected a part", out.meta.Load.Sent, due)
+	}
+}
+
+func TestWhatDoesNotBelongTogetherIsRefused(t *testing.T) {
+	set := &inputs.Set{Manifest: inputs.Manifest{Experiment: "one", Trial: 3, Seed: 9, Profile: spec.Profile{Model: "m", MaxModelLen: 100}}}
+	stack := deploy.Stack{Experiment: "one", Model: "m", MaxModelLen: 100, Arm: spec.Arm{Name: "arm"}}
+	id, err := IdentityOf(stack, set)
+	if want := (Identity{"one", "arm", 3, 9}); err != nil || id != want {
+		t.Errorf("found %+v and error %v, expected %+v", id, err, want)
+	}
+	lone := stack
+	lone.Experiment = ""
+	if id, err := IdentityOf(lone, set); err != nil || id.Experiment != "one" {
+		t.Errorf("a lone arm: found experiment %q and error %v, expected that of the inputs", id.Experiment, err)
+	}
+	for want, change := range map[string]func(*deploy.Stack){
+		`the stack is of experiment "two", the inputs are of "one"`:   func(s *deploy.Stack) { s.Experiment = "two" },
+		`the stack serves model "x", the inputs are for "m"`:          func(s *deploy.Stack) { s.Model = "x" },
+		`the stack serves contexts of 99 tokens, the inputs need 100`: func(s *deploy.Stack) { s.MaxModelLen = 99 },
+	} {
+		s := stack
+		change(&s)
+		if _, err := IdentityOf(s, set); err == nil || err.Error() != want {
+			t.Errorf("found error %v, expected %s", err, want)
+		}
+	}
+}
+
+func TestAnArmNeedsWhatItsDispatchNeeds(t *testing.T) {
+	set := testSet(t, dues(0), 1)
+	for want, arm := range map[string]spec.Arm{
+		`arm a: dispatch: found "pigeon", expected none, backlog, sync or async`:               {Name: "a", Dispatch: "pigeon"},
+		`arm a: backlog: found neither a concurrency nor a rate above 0, expected one of them`: {Name: "a", Dispatch: spec.DispatchBacklog},
+	} {
+		if _, err := ReadWork(set, arm); err == nil || err.Error() != want {
+			t.Errorf("found error %v, expected %s", err, want)
+		}
+	}
+	o := modelOptions(t, "ci", "s0-interactive-only", fewJobs)
+	o.Stack.Arm.Dispatch = spec.DispatchSync
+	var err error
+	if o.Work, err = ReadWork(o.Inputs, o.Stack.Arm); err != nil {
+		t.Fatal(err)
+	}
+	o.Stack.Arm.Dispatch = spec.DispatchNone // the stack that runs is another one
+	if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "needs a batch gateway, the stack has none") {
+		t.Errorf("found error %v, expected that a batch gateway is missing", err)
+	}
+}
+
+func TestThePipeOfARunOnTheModelRepeats(t *testing.T) {
+	var first, second bytes.Buffer
+	for _, out := range []*bytes.Buffer{&first, &second} {
+		o := modelOptions(t, "ci", "s6-low-concurrency", fewJobs)
+		rows := &kept{}
+		o.Output = rows
+		if err := Run(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		// Metadata holds wall times, so the rows alone are compared, as bytes.
+		w, err := record.NewStreamWriter[record.Request](out, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.Write(rows.requests...), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		j, err := record.NewStreamWriter[record.Job](out, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(j.Write(rows.jobs...), j.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("two runs of the same inputs gave different rows")
+	}
+}
+
+// BenchmarkModelRun runs arm s2 on profile default, jobs and all.
+func BenchmarkModelRun(b *testing.B) {
+	o := modelOptions(b, "default", "s2-ungated", nil)
+	b.ReportAllocs()
+	simulated := 0.0
+	for b.Loop() {
+		out := &kept{}
+		o.Output = out
+		if err := Run(b.Context(), o); err != nil {
+			b.Fatal(err)
+		}
+		simulated += out.meta.Load.SimulatedSeconds
+	}
+	b.ReportMetric(simulated/b.Elapsed().Seconds(), "simulated-s/s")
+}
