@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"runtime"
 	"testing"
 )
 
@@ -31,19 +32,28 @@ func vllmStream(chunks int) [][]byte {
 
 func readsOf4KiB() [][]byte { return cutEvery(bytes.Join(vllmStream(benchChunks), nil), 4096) }
 
-func perToken(b *testing.B, tokens int) {
+func mallocs() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
+}
+
+// perToken reports what the loop cost since before, the count of mallocs then.
+func perToken(b *testing.B, tokens int, before uint64) {
+	b.ReportMetric(float64(mallocs()-before)/float64(b.N)/float64(tokens), "allocs/token")
 	b.ReportMetric(float64(tokens)*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(tokens), "ns/token")
 }
 
 // BenchmarkStream is the whole path of an answer: decoder, chunk scanner, token
-// counts and the hash of the text. allocs/op is for 2,000 tokens.
+// counts and the hash of the text.
 func BenchmarkStream(b *testing.B) {
 	for name, reads := range map[string][][]byte{"reads of 4 KiB": readsOf4KiB(), "a read a chunk": vllmStream(benchChunks)} {
 		b.Run(name, func(b *testing.B) {
 			var s Stream
 			d := NewDecoder(nil, nil)
 			b.ReportAllocs()
+			before := mallocs()
 			for b.Loop() {
 				d.Reset(newPieces(reads), nil)
 				s.Reset()
@@ -51,7 +61,7 @@ func BenchmarkStream(b *testing.B) {
 					b.Fatalf("found %d chunks and %d tokens", out.Chunks, *out.OutputTokens)
 				}
 			}
-			perToken(b, benchChunks)
+			perToken(b, benchChunks, before)
 		})
 	}
 }
@@ -62,6 +72,7 @@ func BenchmarkDecoder(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			d := NewDecoder(nil, nil)
 			b.ReportAllocs()
+			before := mallocs()
 			for b.Loop() {
 				d.Reset(newPieces(reads), nil)
 				events := 0
@@ -75,7 +86,7 @@ func BenchmarkDecoder(b *testing.B) {
 					b.Fatalf("found %d events", events)
 				}
 			}
-			perToken(b, benchChunks)
+			perToken(b, benchChunks, before)
 		})
 	}
 }
@@ -87,6 +98,7 @@ func BenchmarkByteScan(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			buf := make([]byte, 0, 16<<10)
 			b.ReportAllocs()
+			before := mallocs()
 			for b.Loop() {
 				r := newPieces(reads)
 				buf = buf[:0]
@@ -112,7 +124,7 @@ func BenchmarkByteScan(b *testing.B) {
 					b.Fatalf("found %d events", events)
 				}
 			}
-			perToken(b, benchChunks)
+			perToken(b, benchChunks, before)
 		})
 	}
 }

@@ -151,15 +151,16 @@ func (c *Client) refusal(ctx context.Context, r Result, body io.Reader) Result {
 	if ctx.Err() != nil && err != nil {
 		return c.broken(ctx, r, err)
 	}
-	r.Status = refusalStatus(r.HTTPStatus, r.DroppedReason)
+	r.Status = RefusalStatus(r.HTTPStatus, r.DroppedReason)
 	r.Error = shorten(errorMessage(r.HTTPStatus, data))
 	return r
 }
 
-// refusalStatus tells refusals apart. The llm-d router says in a header why it
+// RefusalStatus is the status of a request that was answered with an HTTP status
+// other than 200. The llm-d router says in x-llm-d-request-dropped-reason why it
 // dropped a request: rejected-saturated and the like before it was dispatched,
 // evicted after. It sends 429 for most and 503 when the pool is empty.
-func refusalStatus(code int, droppedReason string) string {
+func RefusalStatus(code int, droppedReason string) string {
 	switch {
 	case strings.HasPrefix(droppedReason, "rejected"):
 		return record.StatusRejected

@@ -216,6 +216,17 @@ func TestStreamOfAnAnswerThatBreaks(t *testing.T) {
 	}
 }
 
+func TestAnAnswerIsWholeAtDoneEvenIfTheServerKeepsTheConnection(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		stream(w, role, content("a", 1), length, "[DONE]", content("b", 2))
+		<-r.Context().Done()
+	})
+	r := (&Client{BaseURL: url}).Stream(t.Context(), Call{}, nil)
+	if r.Status != record.StatusOK || r.Chunks != 1 || *r.OutputTokens != 4 {
+		t.Errorf("found %+v, expected what came before [DONE]", r)
+	}
+}
+
 func TestTokensWithoutTextAreOutput(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, role, length, "[DONE]") })
 	r := (&Client{BaseURL: url}).Stream(t.Context(), Call{}, nil)

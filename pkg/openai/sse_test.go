@@ -94,6 +94,24 @@ func (h *hesitant) Read(p []byte) (int, error) {
 	return h.r.Read(p[:1])
 }
 
+func TestDecoderReadsALongStreamHoweverItIsCut(t *testing.T) {
+	var stream bytes.Buffer
+	for i, end := range []string{"\n", "\r\n", "\r", "\n"} {
+		for size := 1; size < 12_000; size = size*2 + 1 {
+			line := strings.Repeat(string(rune('a'+i)), size)
+			stream.WriteString("event: " + line[:size/2] + end + "data: " + line + end + ": " + line + end)
+			stream.WriteString("data: x" + end + "data:" + line + end + end + "data: short" + end + end)
+		}
+	}
+	expected, _ := decodeAtOnce(stream.Bytes())
+	for _, size := range []int{1, 7, 100, 1000, 4095, 4096, 4097, 5000, 8191, 8192, 8193, 20_000, stream.Len()} {
+		found, err := readAll(NewDecoder(&pieces{cutEvery(stream.Bytes(), size)}, nil))
+		if !errors.Is(err, io.EOF) || !slices.Equal(found, expected) {
+			t.Errorf("reads of %d bytes: found %d events and error %v, expected the %d of one read", size, len(found), err, len(expected))
+		}
+	}
+}
+
 func TestDecoderStampsAnEventWithTheReadThatCompletedIt(t *testing.T) {
 	reads := []string{"data: a\n", "\nda", "ta: b\n\ndata: c\r\n\r", "\ndata: d\n", "\n"}
 	start := time.Unix(1000, 0)

@@ -85,8 +85,8 @@ const (
 	StatusRejected       = "rejected"        // refused by admission or flow control
 	StatusEvicted        = "evicted"         // accepted, then dropped for a more important one
 	StatusRateLimited    = "rate_limited"    // 429 for any other reason
-	StatusHTTPError      = "http_error"      // any other status but 200
-	StatusProtocolError  = "protocol_error"  // an answer that breaks the protocol, or an error inside a 200
+	StatusHTTPError      = "http_error"      // any other status but 200, or an error object inside a 200
+	StatusProtocolError  = "protocol_error"  // an answer that breaks the protocol, or that nothing says is whole
 	StatusTransportError = "transport_error" // no connection, or it broke
 	StatusTimeout        = "timeout"
 	StatusCancelled      = "cancelled"  // ended by us before its time
