@@ -152,7 +152,12 @@ func TestFailuresCount(t *testing.T) {
 	if failed != 30 {
 		t.Fatalf("the test made %d failures, expected 30", failed)
 	}
-	burst := mustSummarize(t, cell).Phases[0]
+	result := mustSummarize(t, cell)
+	burst := result.Phases[0]
+	warned := "s0-interactive-only t1: burst/interactive: 12.5 % of 240 requests did not end ok, the latencies are those of the others"
+	if w := result.Warnings(); len(w) != 1 || w[0].String() != warned {
+		t.Errorf("warnings %v, expected %q", w, warned)
+	}
 	near(t, "error rate", burst.ErrorRate, 30.0/240)
 	near(t, "offered", burst.OfferedPerS, 4)
 	near(t, "ok", burst.OKPerS, 3.5)

@@ -191,34 +191,43 @@ func (r *Results) compareArms() {
 	if base < 0 {
 		return
 	}
-	verdicts := verdictKeys(r.Experiment.Profile.Interactive)
 	for i := range r.Arms {
-		if i == base {
-			continue
-		}
-		for key, e := range r.Arms[i].Metrics {
-			other, ok := r.Arms[base].Metrics[key]
-			if !ok {
-				continue // batch work has no counterpart in a baseline without it
-			}
-			var margin *float64
-			if slices.Contains(verdicts, key) {
-				margin = &r.Experiment.Margin
-			}
-			r.Arms[i].Against[key] = compareEstimates(other, e, margin)
+		if i != base {
+			r.compareArm(&r.Arms[i], r.Arms[base])
 		}
 	}
 }
 
-// verdictKeys are the metrics that decide whether interactive traffic was
-// protected. They were chosen before any run; everything else is shown without a
+func (r *Results) compareArm(arm *ArmResult, base ArmResult) {
+	verdicts := verdictMetrics(r.Experiment.Profile.Interactive)
+	for key, e := range arm.Metrics {
+		other, ok := base.Metrics[key]
+		if !ok {
+			continue // batch work has no counterpart in a baseline without it
+		}
+		all, decides := verdicts[key]
+		if !decides {
+			arm.Against[key] = compareEstimates(other, e, nil)
+			continue
+		}
+		c := compareEstimates(other, e, &r.Experiment.Margin)
+		c.withhold(unbounded(base.Metrics[all], other, e), unbounded(arm.Metrics[all], other, e))
+		arm.Against[key] = c
+	}
+}
+
+// verdictMetrics are the keys of the metrics that decide whether interactive
+// traffic was protected, each with the error-adjusted one that must have a value
+// for it. They were chosen before any run; everything else is shown without a
 // verdict.
-func verdictKeys(in spec.Interactive) []string {
-	burst := BurstPhase(in)
-	return []string{
-		MetricKey(burst, record.ClassInteractive, MetricTTFT, StatP95),
-		MetricKey(burst, record.ClassInteractive, MetricTTFT, StatP99),
-		MetricKey(burst, record.ClassInteractive, MetricITL, StatP95),
+func verdictMetrics(in spec.Interactive) map[string]string {
+	key := func(metric, stat string) string {
+		return MetricKey(BurstPhase(in), record.ClassInteractive, metric, stat)
+	}
+	return map[string]string{
+		key(MetricTTFT, StatP95): key(MetricTTFTAdjusted, StatP95),
+		key(MetricTTFT, StatP99): key(MetricTTFTAdjusted, StatP99),
+		key(MetricITL, StatP95):  key(MetricTTFTAdjusted, StatP95),
 	}
 }
 

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 	"time"
@@ -49,9 +50,12 @@ func TestDecimateLaws(t *testing.T) {
 				t.Fatalf("point %v is invented or out of order", p)
 			}
 		}
-		low := func(a, b [2]float64) int { return int(1e6 * (a[1] - b[1])) }
-		if slices.MaxFunc(got, low)[1] != slices.MaxFunc(points, low)[1] {
+		byValue := func(a, b [2]float64) int { return cmp.Compare(a[1], b[1]) }
+		if slices.MaxFunc(got, byValue)[1] != slices.MaxFunc(points, byValue)[1] {
 			t.Fatal("the highest value is gone")
+		}
+		if slices.MinFunc(got, byValue)[1] != slices.MinFunc(points, byValue)[1] {
+			t.Fatal("the lowest value is gone")
 		}
 	})
 }

@@ -137,3 +137,31 @@ func verdict(low, high *float64, margin float64) string {
 	}
 	return VerdictNoConclusion
 }
+
+// withhold takes a verdict back that rests on survivors. The percentiles that were
+// compared leave failed requests out; where so many failed that the percentile of
+// all requests is one of them, an arm has protected nothing, and a baseline is no
+// measure. Degraded stands: the survivors alone are worse. The lists name the
+// trials where it was so.
+func (c *Comparison) withhold(baseline, arm []string) {
+	switch {
+	case c.Verdict != VerdictNoConclusion && len(baseline) > 0:
+		c.Verdict = VerdictNoConclusion
+		c.Reason = "no verdict: the same percentile of all requests of the baseline falls on one that failed (trial " + strings.Join(baseline, ", ") + ")"
+	case c.Verdict == VerdictProtected && len(arm) > 0:
+		c.Verdict = VerdictNoConclusion
+		c.Reason = "no verdict: the same percentile of all requests falls on one that failed (trial " + strings.Join(arm, ", ") + ")"
+	}
+}
+
+// unbounded names the trials of the pairs of a and b in which the error-adjusted
+// percentile has no value.
+func unbounded(adjusted, a, b Estimate) []string {
+	var trials []string
+	for i := range a.Values {
+		if a.Values[i] != nil && b.Values[i] != nil && (i >= len(adjusted.Values) || adjusted.Values[i] == nil) {
+			trials = append(trials, strconv.Itoa(i+1))
+		}
+	}
+	return trials
+}

@@ -124,3 +124,35 @@ func TestPairsAreOfTheSameTrial(t *testing.T) {
 		t.Errorf("found %+v, expected ratio 2 of the pairs of trials 2 and 4", got)
 	}
 }
+
+func TestVerdictsDoNotRestOnSurvivors(t *testing.T) {
+	base, same, worse := values(1, 1.01, 0.99), values(1, 1.01, 0.99), values(2, 2.02, 1.98)
+	bounded, unboundedTwo := values(1, 1, 1), values(1, nan, 1)
+	margin := 0.05
+	cases := []struct {
+		name                string
+		arm                 []*Value
+		baseAll, armAll     []*Value // error-adjusted
+		verdict, reasonPart string
+	}{
+		{"protected where the percentile of all requests exists", same, bounded, bounded, VerdictProtected, ""},
+		{"not protected where it falls on a failure", same, bounded, unboundedTwo, VerdictNoConclusion, "all requests falls on one that failed (trial 2)"},
+		{"degraded stands where it falls on a failure", worse, bounded, unboundedTwo, VerdictDegraded, ""},
+		{"a baseline that failed is no measure for protected", same, unboundedTwo, bounded, VerdictNoConclusion, "of the baseline falls on one that failed (trial 2)"},
+		{"a baseline that failed is no measure for degraded", worse, unboundedTwo, bounded, VerdictNoConclusion, "of the baseline falls on one that failed (trial 2)"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			a, b := estimate("s", base), estimate("s", c.arm)
+			got := compareEstimates(a, b, &margin)
+			got.withhold(unbounded(estimate("s", c.baseAll), a, b), unbounded(estimate("s", c.armAll), a, b))
+			if got.Verdict != c.verdict || !strings.Contains(got.Reason, c.reasonPart) || c.reasonPart == "" && got.Reason != "" {
+				t.Errorf("%q because %q, expected %q because …%s…", got.Verdict, got.Reason, c.verdict, c.reasonPart)
+			}
+		})
+	}
+	got := unbounded(estimate("s", values(nan, nan, 1)), estimate("s", values(1, nan, 1)), estimate("s", values(1, 1, nan)))
+	if len(got) != 1 || got[0] != "1" {
+		t.Errorf("unbounded trials %v, expected those of whole pairs, 1", got)
+	}
+}

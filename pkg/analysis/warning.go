@@ -16,12 +16,26 @@ func (w Warning) String() string {
 	return fmt.Sprintf("%s t%d: %s", w.Arm, w.Trial, w.Message)
 }
 
+// survivorShare: above it a percentile such as p95 says how fast the requests were
+// that did not fail, and hides that the p95 of all requests is a failure.
+const survivorShare = 0.05
+
 // Warnings are what a reader of the cell must know.
 func (c CellResult) Warnings() []Warning {
-	if c.Valid {
-		return nil
+	warn := func(format string, args ...any) Warning {
+		return Warning{Arm: c.Arm, Trial: c.Trial, Message: fmt.Sprintf(format, args...)}
 	}
-	return []Warning{{Arm: c.Arm, Trial: c.Trial, Message: "INVALID: " + c.failures()}}
+	if !c.Valid {
+		return []Warning{warn("INVALID: %s", c.failures())}
+	}
+	var out []Warning
+	for _, p := range c.Phases {
+		if rate := p.ErrorRate.Value; rate != nil && *rate > survivorShare {
+			out = append(out, warn("%s/%s: %.1f %% of %d requests did not end ok, the latencies are those of the others",
+				p.Phase, p.Class, 100**rate, p.Requests))
+		}
+	}
+	return out
 }
 
 // failures names the checks that failed, with their evidence.
