@@ -111,6 +111,12 @@ func (f *Folder) Commit(m Manifest) (Manifest, error) {
 	if err := os.WriteFile(filepath.Join(f.partial, ManifestName), append(data, '\n'), 0o644); err != nil {
 		return Manifest{}, fmt.Errorf("writing inputs: %w", err)
 	}
+	// An empty folder makes way; os.Remove fails on any other.
+	if info, err := os.Lstat(f.dir); err == nil && info.IsDir() {
+		if err := os.Remove(f.dir); err != nil {
+			return Manifest{}, fmt.Errorf("writing inputs: %w", err)
+		}
+	}
 	if err := os.Rename(f.partial, f.dir); err != nil {
 		return Manifest{}, fmt.Errorf("writing inputs: %w", err)
 	}
