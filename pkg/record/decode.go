@@ -9,12 +9,11 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
-	"github.com/apache/arrow/go/v17/arrow/memory"
 )
 
 // openStream reads the schema of an Arrow IPC stream and prepares to read its rows.
 func (r *Reader[T]) openStream(from io.Reader) error {
-	stream, err := ipc.NewReaderFromMessageReader(messages{from}, ipc.WithAllocator(memory.NewGoAllocator()))
+	stream, err := ipc.NewReaderFromMessageReader(messages{from}, ipc.WithAllocator(&bounded{}))
 	if err != nil {
 		return err
 	}

@@ -48,8 +48,11 @@ func (m messages) Message() (*ipc.Message, error) {
 	if _, err := io.ReadFull(m.r, head); err != nil {
 		return nil, cut(err)
 	}
-	headOnly := ipc.NewMessage(memory.NewBufferBytes(head), memory.NewBufferBytes(nil))
-	body, err := readBody(m.r, headOnly.BodyLen())
+	length, err := bodyLength(head)
+	if err != nil {
+		return nil, cut(err)
+	}
+	body, err := readBody(m.r, length)
 	if err != nil {
 		return nil, cut(err)
 	}
@@ -59,6 +62,17 @@ func (m messages) Message() (*ipc.Message, error) {
 // Retain and Release have nothing to do: the garbage collector owns the buffers.
 func (messages) Retain()  {}
 func (messages) Release() {}
+
+// bodyLength asks the head of a message. Flatbuffers do not check what they read, so
+// a head that is none shows as a panic of an index.
+func bodyLength(head []byte) (length int64, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("found a damaged message head: %v", p)
+		}
+	}()
+	return ipc.NewMessage(memory.NewBufferBytes(head), memory.NewBufferBytes(nil)).BodyLen(), nil
+}
 
 func readBody(r io.Reader, size int64) ([]byte, error) {
 	if size < 0 {
@@ -82,4 +96,26 @@ func cut(err error) error {
 		return ErrTruncated
 	}
 	return fmt.Errorf("%w: %v", ErrTruncated, err)
+}
+
+// bounded allocates no more than a sane column of a batch needs. Arrow believes the
+// lengths in a damaged batch; its reader turns the panic into an error.
+type bounded struct{ memory.GoAllocator }
+
+const maxBuffer = 1 << 30
+
+func (b *bounded) Allocate(size int) []byte {
+	checkBuffer(size)
+	return b.GoAllocator.Allocate(size)
+}
+
+func (b *bounded) Reallocate(size int, old []byte) []byte {
+	checkBuffer(size)
+	return b.GoAllocator.Reallocate(size, old)
+}
+
+func checkBuffer(size int) {
+	if size < 0 || size > maxBuffer {
+		panic(fmt.Sprintf("found a buffer of %d bytes, expected at most %d", size, maxBuffer))
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -82,5 +83,34 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// goldenRequest has a value of each type, and nulls.
+func goldenRequest() Request {
+	due := time.Date(2026, 11, 29, 12, 0, 0, 1000, time.UTC)
+	sent := time.Date(2026, 11, 29, 12, 0, 0, 123456789, time.UTC)
+	ttft, ok, cycle, empty := 0.25, int32(200), int32(0), ""
+	return Request{
+		Experiment: "x", Arm: "s2-ungated", Trial: 1, Seed: 42, Class: ClassInteractive, RequestID: "r", Attempt: 1,
+		DueAt: &due, SentAt: &sent, TTFTS: &ttft, Cycle: &cycle, HTTPStatus: &ok,
+		ChunkGapS: []float32{0.5, 0.25}, ChunkTokens: []int32{1, 2, 3},
+		Status: StatusOK, OutputSHA256: &empty,
+	}
+}
+
+// wantError holds the parts of an error's text against it, in order.
+func wantError(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("found no error, expected %q", parts)
+	}
+	rest := err.Error()
+	for _, part := range parts {
+		_, after, ok := strings.Cut(rest, part)
+		if !ok {
+			t.Fatalf("found error %q, expected %q in it", err, parts)
+		}
+		rest = after
 	}
 }
