@@ -82,7 +82,7 @@ func drawInputs(c *ucli.Context, t draw.Trial) error {
 	if err != nil {
 		return inputError(err)
 	}
-	if !drawn && !c.Bool("quiet") {
+	if !drawn && !cli.Quiet(c) {
 		fmt.Fprintf(c.App.ErrWriter, "%s holds trial %d of %s already\n", dir, m.Trial, m.Experiment)
 	}
 	return printLengths(c, m.Lengths)

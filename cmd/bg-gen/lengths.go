@@ -16,7 +16,7 @@ import (
 // printLengths says how the lengths came out: what the bounds and the context cut
 // off moves the moments away from what was asked for.
 func printLengths(c *ucli.Context, lengths []inputs.Lengths) error {
-	if c.Bool("quiet") {
+	if cli.Quiet(c) {
 		return nil
 	}
 	table := tabwriter.NewWriter(c.App.ErrWriter, 0, 0, 2, ' ', tabwriter.AlignRight)

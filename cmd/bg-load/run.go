@@ -55,7 +55,7 @@ func replay(c *ucli.Context, env cli.Env) error {
 	}
 	o.ModelSamples, _ = env.LookupEnv("BG_MODEL_SAMPLES")
 	o.Versions = map[string]string{"bg-load": cli.Version()}
-	if !c.Bool("quiet") {
+	if !cli.Quiet(c) {
 		meter := load.NewMeter(env.Stderr, env.Terminal, o.Stack.Target == spec.TargetModel)
 		defer meter.Close()
 		o.Progress = meter.Report

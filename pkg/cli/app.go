@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -19,10 +20,7 @@ func Run(ctx context.Context, env Env, app *cli.App, args []string) int {
 	app.EnableBashCompletion = true
 	app.HideHelpCommand = true
 	app.ExitErrHandler = func(*cli.Context, error) {} // never os.Exit from inside
-	app.Flags = append(app.Flags,
-		&cli.BoolFlag{Name: "quiet", Usage: "no progress on standard error"},
-		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of log lines: text or json"},
-	)
+	app.Flags = append(app.Flags, commonFlags()...)
 	app.CommandNotFound = nil
 	app.Action = func(c *cli.Context) error {
 		if c.Args().Present() {
@@ -52,6 +50,9 @@ func prepare(commands []*cli.Command) {
 	for _, c := range commands {
 		c.OnUsageError = usageError
 		c.HideHelpCommand = true
+		if len(c.Subcommands) == 0 {
+			c.Flags = append(c.Flags, commonFlags()...)
+		}
 		addEnvTwins(c.Flags)
 		prepare(c.Subcommands)
 	}
@@ -80,9 +81,29 @@ func addEnvTwins(flags []cli.Flag) {
 	}
 }
 
-// Logger returns the logger that the global flags ask for.
+// commonFlags may stand before the command or among its own flags.
+func commonFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "quiet", Usage: "no progress on standard error"},
+		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of log lines: text or json"},
+	}
+}
+
+// Quiet reports whether --quiet was given.
+func Quiet(c *cli.Context) bool {
+	return slices.ContainsFunc(c.Lineage(), func(c *cli.Context) bool { return c.Bool("quiet") })
+}
+
+// Logger returns the logger that --log-format asks for.
 func Logger(c *cli.Context) (*slog.Logger, error) {
-	switch format := c.String("log-format"); format {
+	format := c.String("log-format")
+	for _, outer := range c.Lineage() {
+		if outer.IsSet("log-format") {
+			format = outer.String("log-format")
+			break
+		}
+	}
+	switch format {
 	case "text":
 		return slog.New(slog.NewTextHandler(c.App.ErrWriter, nil)), nil
 	case "json":

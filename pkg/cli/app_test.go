@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+// tryTool runs a small tool and returns what a user would see.
+func tryTool(t *testing.T, action cli.ActionFunc, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, talk bytes.Buffer
+	app := &cli.App{Name: "tool", Commands: []*cli.Command{{
+		Name: "do", Flags: []cli.Flag{&cli.IntFlag{Name: "some-number"}}, Action: action,
+	}}}
+	env := Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &talk, LookupEnv: os.LookupEnv}
+	code = Run(t.Context(), env, app, append([]string{"tool"}, args...))
+	return code, out.String(), talk.String()
+}
+
+func TestExitCodeAndMessageFollowTheError(t *testing.T) {
+	tests := []struct {
+		name   string
+		err    error
+		code   int
+		stderr string
+	}{
+		{"success says nothing", nil, 0, ""},
+		{"a failure is 1", errors.New("disk full"), 1, "tool: disk full\n"},
+		{"wrong input is 2, with its hint", WithHint(Usagef("x.yaml:3: rate: found -1"), "rates are positive"), 2,
+			"tool: x.yaml:3: rate: found -1\nhint: rates are positive\n"},
+		{"an invalid result is 3", InvalidError{errors.New("2 cells are INVALID")}, 3, "tool: 2 cells are INVALID\n"},
+		{"an interrupt is 130", fmt.Errorf("running: %w", context.Canceled), 130, "tool: running: context canceled\n"},
+		{"the code of a child passes through without a word", StatusError{Code: 7}, 7, ""},
+		{"wrapping keeps the code", fmt.Errorf("reading: %w", Usagef("bad")), 2, "tool: reading: bad\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			code, _, stderr := tryTool(t, func(*cli.Context) error { return tt.err }, "do")
+			if code != tt.code || stderr != tt.stderr {
+				t.Errorf("got %d %q, want %d %q", code, stderr, tt.code, tt.stderr)
+			}
+		})
+	}
+}
+
+func TestWrongUsageIsTwo(t *testing.T) {
+	tests := []struct {
+		name   string
+		args   []string
+		stderr string
+	}{
+		{"unknown command", []string{"undo"}, `tool: unknown command "undo"`},
+		{"unknown flag", []string{"do", "--colour"}, "tool: flag provided but not defined: -colour\nhint: --help lists the flags"},
+		{"flag that is no number", []string{"do", "--some-number", "x"}, "tool: invalid value"},
+		{"flag after an argument", []string{"do", "x", "--some-number", "1"}, "hint: flags go before arguments"},
+		{"unknown log format", []string{"--log-format", "xml", "do"}, `tool: --log-format: found "xml", expected text or json`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			code, stdout, stderr := tryTool(t, func(c *cli.Context) error {
+				if _, err := Logger(c); err != nil {
+					return err
+				}
+				return MaxArgs(c, 1)
+			}, tt.args...)
+			if code != ExitUsage || !strings.Contains(stderr, tt.stderr) || stdout != "" {
+				t.Errorf("got %d, stdout %q, stderr %q", code, stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestCommonFlagsStandAnywhereAndHaveTwins(t *testing.T) {
+	for _, args := range [][]string{{"--quiet", "do"}, {"do", "--quiet"}} {
+		tryTool(t, func(c *cli.Context) error {
+			if !Quiet(c) {
+				t.Errorf("%v is not quiet", args)
+			}
+			return nil
+		}, args...)
+	}
+	t.Setenv("BG_SOME_NUMBER", "5")
+	t.Setenv("BG_LOG_FORMAT", "json")
+	tryTool(t, func(c *cli.Context) error {
+		if Quiet(c) {
+			t.Error("quiet without being asked")
+		}
+		if n := c.Int("some-number"); n != 5 {
+			t.Errorf("BG_SOME_NUMBER=5 gave %d", n)
+		}
+		log, err := Logger(c)
+		if err != nil {
+			return err
+		}
+		log.Info("hello")
+		return nil
+	}, "do")
+}
+
+func TestWriteFileAppearsOnlyWhenWhole(t *testing.T) {
+	dir := t.TempDir()
+	path := dir + "/out.txt"
+	failed := errors.New("no")
+	var w bytes.Buffer
+	write := func(err error) error {
+		return WriteFile(&w, path, func(f io.Writer) error {
+			f.Write([]byte("half"))
+			return err
+		})
+	}
+	if err := write(failed); !errors.Is(err, failed) {
+		t.Errorf("got %v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("a failed write left %v, %v", entries, err)
+	}
+	if err := write(nil); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != "half" {
+		t.Errorf("got %q, %v", data, err)
+	}
+	if err := WriteFile(&w, "-", func(f io.Writer) error {
+		_, err := f.Write([]byte("data"))
+		return err
+	}); err != nil || w.String() != "data" {
+		t.Errorf("stdout got %q, %v", w.String(), err)
+	}
+}
