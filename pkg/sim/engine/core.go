@@ -46,20 +46,24 @@ type core struct {
 func (c *core) arrive(q *call) {
 	q.stage = stageInbox
 	c.inbox = append(c.inbox, q)
-	if !c.running && !c.inEvent {
-		// Nothing is being computed: do not wait for a delivery that is due.
-		c.timer.Stop()
-		c.run()
-	}
+	c.wake()
 }
 
 // abort takes in the abort of a request that the scheduler knows.
 func (c *core) abort(q *call) {
 	c.aborts = append(c.aborts, q)
-	if !c.running && !c.inEvent {
-		c.timer.Stop()
-		c.timer = c.k.At(c.k.Now(), c.event)
+	c.wake()
+}
+
+// wake starts a step when nothing is being computed, without waiting for a delivery
+// that is due. It does so by an event, so that what comes at one instant is
+// scheduled together.
+func (c *core) wake() {
+	if c.running || c.inEvent {
+		return // the chain goes on by itself
 	}
+	c.timer.Stop()
+	c.timer = c.k.At(c.k.Now(), c.event)
 }
 
 func (c *core) stuck() bool {
