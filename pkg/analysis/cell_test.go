@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"encoding/json"
+	"io"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -227,7 +228,7 @@ func TestCellsThatNoRunCanHaveLeftAreRefused(t *testing.T) {
 		{"an unknown job", func(c *analysistest.Cell) { c.Jobs[0].Job = "Z" }, `job "Z", which the profile does not have`},
 		{"another schema", func(c *analysistest.Cell) { c.Metadata.SchemaVersion = 7 }, "schema_version: found 7, expected 1"},
 		{"no stack", func(c *analysistest.Cell) { c.Metadata.Stack = nil }, "stack.arm.dispatch: found nothing"},
-		{"nothing measured", func(c *analysistest.Cell) { c.Metadata.Profile.Interactive.WarmupCycles = 3 }, "found no measured cycle"},
+		{"nothing measured", func(c *analysistest.Cell) { c.Metadata.Profile.Interactive.WarmupCycles = 3 }, "interactive.warmupCycles: 3 leaves none of 3 cycles to measure"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -238,4 +239,36 @@ func TestCellsThatNoRunCanHaveLeftAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+func FuzzMetadata(f *testing.F) {
+	for _, arm := range []string{analysistest.S0, analysistest.S1, analysistest.S2} {
+		text, err := json.Marshal(analysistest.New(arm, 1).Metadata)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte("{}"))
+	f.Add([]byte("null"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var m record.Metadata
+		if json.Unmarshal(text, &m) == nil && m.Profile.Interactive.Cycles > 1000 {
+			t.Skip("a schedule of years is slow, not wrong")
+		}
+		c, err := newCell(newRows(), text)
+		if err != nil {
+			return
+		}
+		result, err := c.result("cell")
+		if err != nil {
+			return
+		}
+		if result.Valid {
+			t.Error("a cell without a row is VALID")
+		}
+		if err := WriteJSON(io.Discard, result); err != nil {
+			t.Error(err)
+		}
+	})
 }
