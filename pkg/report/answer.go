@@ -43,7 +43,7 @@ const (
 func (s study) answer() answer {
 	a := answer{Comparisons: s.comparisons()}
 	if s.Experiment.Margin > 0 {
-		a.Margin = quantity(s.Experiment.Margin, "ratio")
+		a.Margin = s.margin()
 	}
 	if s.Baseline != nil {
 		a.Baseline = s.Baseline.Tag.Label()
@@ -92,7 +92,7 @@ func (s study) interactiveSentence() string {
 	if arms := groups[protected]; arms != nil {
 		within := ""
 		if s.Experiment.Margin > 0 {
-			within = " within " + quantity(s.Experiment.Margin, "ratio")
+			within = " within " + s.margin()
 		}
 		clauses = append(clauses, "protected"+within+" in "+list(arms))
 	}
@@ -114,7 +114,7 @@ func (s study) interactiveSentence() string {
 
 // evidence is the ratio behind a verdict, or why there is none, always with n.
 func evidence(a arm, c analysis.Comparison) string {
-	n := fmt.Sprintf("n = %d", c.Pairs)
+	n := fmt.Sprintf("n\u00a0=\u00a0%d", c.Pairs)
 	switch {
 	case c.Ratio != nil && c.Low != nil && c.High != nil:
 		return fmt.Sprintf("%s, %.0f\u00a0%% CI %s–%s, %s", times(*c.Ratio), 100*c.Level,
@@ -139,9 +139,9 @@ func (s study) batchSentence() string {
 		switch {
 		case all == 0:
 		case kept == all:
-			met = append(met, fmt.Sprintf("%s (%d of %d, n = %d)", a.Tag.Label(), kept, all, trials))
+			met = append(met, fmt.Sprintf("%s (%d of %d, n\u00a0=\u00a0%d)", a.Tag.Label(), kept, all, trials))
 		default:
-			missed = append(missed, fmt.Sprintf("%s (%d of %d, n = %d)", a.Tag.Label(), kept, all, trials))
+			missed = append(missed, fmt.Sprintf("%s (%d of %d, n\u00a0=\u00a0%d)", a.Tag.Label(), kept, all, trials))
 		}
 	}
 	switch {

@@ -3,7 +3,9 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-echarts/go-echarts/v2/charts"
 	"github.com/go-echarts/go-echarts/v2/opts"
@@ -50,6 +52,7 @@ func (s study) bars(id, metric string) (figure, error) {
 	bar.XAxisList, bar.YAxisList = nil, nil
 	var whiskers []map[string]any
 	var texts []map[string]any
+	var missing []string
 	for row, phase := range s.Phases {
 		top := barsTop + row*block
 		texts = append(texts, chartText(label(phase), "0", px(top+4), true))
@@ -57,15 +60,16 @@ func (s study) bars(id, metric string) (figure, error) {
 			index := row*len(stats) + column
 			left := barsLeft + float64(column)*barsStep
 			if row == 0 {
-				texts = append(texts, chartText(stat, percent(left), "0", true))
+				texts = append(texts, chartText(stat, percent(left), "3", true))
 			}
 			bar.SetGlobalOptions(charts.WithGridOpts(opts.Grid{
 				Left: percent(left), Width: percent(barsWidth), Top: px(top + barsGap - 4), Height: px(len(s.Arms) * barsRow),
 			}))
 			last := row == len(s.Phases)-1
+			// A quarter of the axis is for the number at the end of the longest whisker.
+			end, step := axisEnd(1.28 * factor * s.largest(metric, stat))
 			bar.ExtendXAxis(opts.XAxis{
-				Type: "value", GridIndex: index, SplitNumber: 3, Min: 0,
-				Max:       axisEnd(factor * s.largest(metric, stat)),
+				Type: "value", GridIndex: index, Min: 0, Max: end, MinInterval: step, MaxInterval: step,
 				AxisLabel: &opts.AxisLabel{Show: opts.Bool(last), Formatter: types.FuncStr("{value} " + unit), HideOverlap: opts.Bool(true)},
 			})
 			bar.ExtendYAxis(opts.YAxis{
@@ -82,12 +86,18 @@ func (s study) bars(id, metric string) (figure, error) {
 				})
 				payload = append(payload, trialMarks(e, factor))
 				f.Rows = append(f.Rows, estimateRow(a, phase, stat, e))
+				if reason := prose(e.Reason); e.Median == nil && reason != "" && !slices.Contains(missing, reason) {
+					missing = append(missing, reason)
+				}
 			}
 			bar.AddSeries(stat+" in "+label(phase), medians, charts.WithBarChartOpts(opts.BarChart{
 				XAxisIndex: index, YAxisIndex: index, BarWidth: "58%",
 			}))
 			whiskers = append(whiskers, trialSeries(index, len(s.Arms), payload))
 		}
+	}
+	if missing != nil {
+		f.Caption += " " + dash + ": " + strings.Join(missing, "; ") + "."
 	}
 	option, err := chartOption(horizontal{bar}, func(option map[string]any) {
 		option["title"] = texts
@@ -141,20 +151,20 @@ func (s study) largest(metric, stat string) float64 {
 	return largest
 }
 
-// axisEnd leaves a quarter of the axis for the number at the end of the longest
-// whisker and ends it on a round number.
-func axisEnd(largest float64) float64 {
-	if largest <= 0 {
-		return 1
+// axisEnd returns where an axis from zero ends and the step of its ticks: a round
+// number of steps at or above want.
+func axisEnd(want float64) (end, step float64) {
+	if want <= 0 {
+		return 1, 1
 	}
-	want := largest * 1.28
-	step := math.Pow(10, math.Floor(math.Log10(want)))
-	for _, m := range []float64{1, 1.2, 1.5, 2, 2.4, 3, 4, 5, 6, 8, 10} {
-		if m*step >= want {
-			return rounded(m * step)
+	scale := math.Pow(10, math.Floor(math.Log10(want))-1)
+	for _, m := range []float64{1, 2, 2.5, 5, 10, 20, 25, 50} {
+		step = rounded(m * scale)
+		if n := math.Ceil(want/step - 1e-9); n <= 4 {
+			return rounded(n * step), step
 		}
 	}
-	return rounded(10 * step)
+	return rounded(100 * scale), rounded(25 * scale)
 }
 
 // trialMarks is what bgTrials of boot.js draws over one bar.

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"bgbench/pkg/analysis"
 	"bgbench/pkg/spec"
 )
@@ -478,11 +480,28 @@ func hostile() analysis.Results {
 // TestFixture holds testdata/results.json, which other tests read, against its
 // generator.
 func TestFixture(t *testing.T) {
-	text, err := json.Marshal(fixture())
+	const path = "testdata/results.json"
+	if *update {
+		text, err := json.Marshal(fixture())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "results.json", append(text, '\n'))
+	defer file.Close()
+	got, err := Read(file, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(fixture(), got); diff != "" {
+		t.Errorf("%s differs from its generator (go test -update writes it):\n%s", path, diff)
+	}
 }
 
 // golden compares got with the file called name in testdata, or writes it there

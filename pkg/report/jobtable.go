@@ -1,10 +1,6 @@
 package report
 
-import (
-	"slices"
-
-	"bgbench/pkg/analysis"
-)
+import "bgbench/pkg/analysis"
 
 // jobRow is the end of one job in one cell.
 type jobRow struct {
@@ -67,8 +63,7 @@ func (s study) accounting() []cellRow {
 			l := c.Batch.Lines
 			rows = append(rows, cellRow{Arm: a.Tag, Trial: c.Trial, Valid: c.Valid, Cols: []entry{
 				{Text: count(int64(l.Submitted))}, {Text: count(int64(l.OK))}, {Text: count(int64(l.Failed))},
-				{Text: count(int64(l.Lost)), Title: alarm(l.Lost, "lines without a terminal result")},
-				{Text: count(int64(l.Duplicated)), Title: alarm(l.Duplicated, "lines with more than one terminal result")},
+				{Text: count(int64(l.Lost)), Alarm: l.Lost > 0}, {Text: count(int64(l.Duplicated)), Alarm: l.Duplicated > 0},
 				value(c.Batch.IdlePerS, ""), value(c.Batch.BurstPerS, ""),
 			}})
 		}
@@ -76,13 +71,5 @@ func (s study) accounting() []cellRow {
 			rows[first].First, rows[first].Span = true, len(rows)-first
 		}
 	}
-	return slices.Clip(rows)
-}
-
-// alarm is text where n is not zero, which is what the page sets in bold.
-func alarm(n int, text string) string {
-	if n == 0 {
-		return ""
-	}
-	return text
+	return rows
 }

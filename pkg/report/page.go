@@ -29,7 +29,9 @@ type page struct {
 	Markdown      template.JS
 	Latencies     []latency
 	Timelines     []figure
+	TimelineNote  string // the caption that all of them share
 	Servers       []figure
+	ServerNote    string
 	PhaseTables   []phaseTable
 	Jobs          []jobRow
 	Accounting    []cellRow
@@ -138,6 +140,7 @@ func newPage(results analysis.Results) (page, error) {
 	if p.Servers, err = s.servers(); err != nil {
 		return p, err
 	}
+	p.TimelineNote, p.ServerNote = lift(p.Timelines), lift(p.Servers)
 	if p.Configuration, err = s.configuration(); err != nil {
 		return p, err
 	}
@@ -176,7 +179,7 @@ func (s study) facts() []fact {
 	facts = append(facts, fact{"Design", fmt.Sprintf("%d arms × %d trials", len(s.Arms), max(e.Trials, s.trials()))})
 	for _, phase := range e.Profile.Interactive.Phases {
 		facts = append(facts, fact{"Phase " + label(phase.Name),
-			significant(phase.Rate) + " req/s for " + clock(phase.Duration.Seconds())})
+			declared(phase.Rate) + " req/s for " + clock(phase.Duration.Seconds())})
 	}
 	if i := e.Profile.Interactive; i.Cycles > 0 {
 		facts = append(facts, fact{"Cycles", fmt.Sprintf("%d, of which %d warm-up", i.Cycles, i.WarmupCycles)})
@@ -224,7 +227,7 @@ func (s study) reading() reading {
 	n := max(s.Experiment.Trials, s.trials())
 	r := reading{Trials: n, Emulated: s.Experiment.Target == spec.TargetModel || s.Experiment.Target == spec.TargetLocal}
 	if s.Experiment.Margin > 0 {
-		r.Margin = quantity(s.Experiment.Margin, "ratio")
+		r.Margin = s.margin()
 	}
 	paired := math.Min(1, 2/math.Pow(2, float64(n)))
 	choose := 1.0

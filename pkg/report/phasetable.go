@@ -36,6 +36,7 @@ type cellRow struct {
 type entry struct {
 	Text  string
 	Title string
+	Alarm bool // it should not be there
 }
 
 // phaseTables returns a table for each class of each phase that any cell has.

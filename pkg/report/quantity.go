@@ -64,7 +64,7 @@ func significant(v float64) string {
 		return "0"
 	}
 	digits := 3
-	if math.Abs(v) < 1 {
+	if math.Abs(v) < 0.9995 { // what rounds to 1.00 is not below 1
 		digits = 2
 	}
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
@@ -78,6 +78,9 @@ func significant(v float64) string {
 // minus writes the sign of a negative number as typographers do, so that it is
 // not taken for a hyphen.
 func minus(number string) string { return strings.Replace(number, "-", "\u2212", 1) }
+
+// declared writes a number that somebody chose, with the digits that it has.
+func declared(v float64) string { return minus(strconv.FormatFloat(v, 'f', -1, 64)) }
 
 // change writes the ratio to a baseline: a percentage up to threefold, a factor above.
 func change(ratio float64) string {
@@ -142,7 +145,14 @@ func count(n int64) string {
 }
 
 // rounded cuts v to five significant digits, which is more than a chart can show.
+// What overflowed on the way becomes the largest number: JSON has no infinity.
 func rounded(v float64) float64 {
+	switch {
+	case math.IsNaN(v):
+		return 0
+	case math.IsInf(v, 0):
+		return math.Copysign(math.MaxFloat64, v)
+	}
 	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 5, 64), 64)
 	if err != nil {
 		return v

@@ -115,16 +115,17 @@ func serverPanels(id string, a arm, cell analysis.CellResult, idle string, names
 	for panel, name := range names {
 		g, _ := gaugeOf(name)
 		unit, factor := "", 1.0
+		end, _ := axisEnd(1.02 * top[name])
 		if g.share {
-			unit, factor = " %", 100
+			unit, factor, end = " %", 100, 100
 		}
 		y := panel * (panelHeight + panelGap)
-		texts = append(texts, chartText(g.title, "0", px(y), false))
+		texts = append(texts, chartText(g.title, "0", px(y+3), false))
 		chart.SetGlobalOptions(charts.WithGridOpts(opts.Grid{
-			Left: "48", Right: "14", Top: px(y + panelGap - 8), Height: px(panelHeight)}))
+			Left: "48", Right: "14", Top: px(y + panelGap - 6), Height: px(panelHeight)}))
 		chart.ExtendXAxis(axis.option(panel, panel == len(names)-1))
-		chart.ExtendYAxis(opts.YAxis{Type: "value", GridIndex: panel, Min: 0, Max: roundEnd(factor * top[name]),
-			SplitNumber: 2, AxisLabel: &opts.AxisLabel{Show: opts.Bool(true), Formatter: types.FuncStr("{value}" + unit)}})
+		chart.ExtendYAxis(opts.YAxis{Type: "value", GridIndex: panel, Min: 0, Max: end,
+			MinInterval: end / 2, MaxInterval: end / 2, AxisLabel: &opts.AxisLabel{Show: opts.Bool(true), Formatter: types.FuncStr("{value}" + unit)}})
 		nth := 0
 		for _, curve := range cell.Curves {
 			if curve.Name != name || len(curve.Points) == 0 {
@@ -142,7 +143,7 @@ func serverPanels(id string, a arm, cell analysis.CellResult, idle string, names
 			nth++
 		}
 		sources = max(sources, nth)
-		backdrops = append(backdrops, backdrop(cell.Bands, idle, axis, panel, nil))
+		backdrops = append(backdrops, backdrop(cell.Bands, idle, axis, panel, false, nil))
 	}
 	if sources > 1 {
 		f.Caption += " A line a server."

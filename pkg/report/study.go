@@ -126,6 +126,9 @@ func (s study) trials() int {
 	return n
 }
 
+// margin is the declared margin in percent.
+func (s study) margin() string { return declared(rounded(100*s.Experiment.Margin)) + "\u00a0%" }
+
 // metricName writes a key of ArmResult.Metrics for reading: "interactive TTFT p95
 // in burst".
 func metricName(key string) string {

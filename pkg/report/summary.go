@@ -49,6 +49,7 @@ type summaryJob struct {
 	Met    bool
 	Text   string
 	Reason string
+	Note   int // 1-based number of the footnote that says the reason
 }
 
 func (s study) summary() summary {
@@ -57,7 +58,7 @@ func (s study) summary() summary {
 		Idle:   label(s.Idle),
 		Groups: []group{{"TTFT in " + label(s.Burst), 3}, {"ITL in " + label(s.Burst), 3}, {"Batch", 3}},
 		Heads: []string{"p50", "p95", "p99", "p50", "p95", "p99",
-			"req/s in " + label(s.Idle), "jobs: done / window", "TTFT p50"},
+			"req/s in " + label(s.Idle), "done / window", "TTFT p50"},
 	}
 	for _, a := range s.Arms {
 		row := summaryRow{Arm: a.Tag, Trials: a.Trials, Invalid: a.Invalid, Base: a.ArmResult.Baseline}
@@ -138,7 +139,11 @@ func (t *summary) jobs(a arm) summaryCell {
 	}
 	cell := summaryCell{}
 	for _, j := range a.Jobs {
-		cell.Jobs = append(cell.Jobs, jobOutcome(j))
+		job := jobOutcome(j)
+		if job.Reason != "" {
+			job.Note = t.note(job.Reason)
+		}
+		cell.Jobs = append(cell.Jobs, job)
 	}
 	return cell
 }
@@ -185,8 +190,8 @@ func (c summaryCell) plain() string {
 				mark = "✗"
 			}
 			text := j.Job + " " + mark + " " + j.Text
-			if j.Reason != "" {
-				text += " (" + j.Reason + ")"
+			if j.Note > 0 {
+				text += fmt.Sprintf(" [%d]", j.Note)
 			}
 			jobs = append(jobs, text)
 		}

@@ -116,17 +116,18 @@ func curvesOf(cells []analysis.CellResult, prefix string) []string {
 func timeline(id string, a arm, cells []analysis.CellResult, idle string, axis timeAxis, top float64) (figure, error) {
 	tag := a.Tag
 	f := figure{
-		ID: id, Arm: &tag, Height: 250,
+		ID: id, Arm: &tag, Height: 262,
 		Alt: "Requests completed over time by the batch jobs of " + tag.Label() + "; the table below has the numbers.",
 	}
 	chart := charts.NewLine()
 	chart.XAxisList, chart.YAxisList = nil, nil
 	chart.SetGlobalOptions(
-		charts.WithGridOpts(opts.Grid{Left: "48", Right: "26", Top: "30", Bottom: "28"}),
+		charts.WithGridOpts(opts.Grid{Left: "48", Right: "26", Top: "42", Bottom: "26"}),
 		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "axis"}),
 	)
 	chart.ExtendXAxis(axis.option(0, true))
-	chart.ExtendYAxis(opts.YAxis{Type: "value", Min: 0, Max: roundEnd(top), SplitNumber: 4,
+	end, step := axisEnd(1.08 * top) // room for the name at the end of a line
+	chart.ExtendYAxis(opts.YAxis{Type: "value", Min: 0, Max: end, MinInterval: step, MaxInterval: step,
 		AxisLabel: &opts.AxisLabel{Show: opts.Bool(true)}})
 	jobs := curvesOf(cells, jobPrefix)
 	f.Heads = []string{"At"}
@@ -156,9 +157,9 @@ func timeline(id string, a arm, cells []analysis.CellResult, idle string, axis t
 	f.Caption += timelineCaption(cells, jobs, beyond)
 	f.Rows = progressRows(cells, jobs)
 	option, err := chartOption(chart, func(option map[string]any) {
-		option["title"] = []any{chartText("completed requests", "0", "0", false)}
+		option["title"] = []any{chartText("completed requests", "0", "3", false)}
 		series, _ := option["series"].([]any)
-		series = append(series, backdrop(cells[0].Bands, idle, axis, 0, due))
+		series = append(series, backdrop(cells[0].Bands, idle, axis, 0, true, due))
 		if ends := jobEnds(cells[0], jobs, axis, tag); ends != nil {
 			series = append(series, ends)
 		}
@@ -166,14 +167,6 @@ func timeline(id string, a arm, cells []analysis.CellResult, idle string, axis t
 	})
 	f.Option = option
 	return f, err
-}
-
-// roundEnd ends an axis at or just above top.
-func roundEnd(top float64) float64 {
-	if top <= 0 {
-		return 1
-	}
-	return axisEnd(top * 1.04 / 1.28)
 }
 
 func linePoints(curve analysis.Curve, axis timeAxis, factor float64) []opts.LineData {
@@ -240,9 +233,9 @@ func deadlines(cell analysis.CellResult, axis timeAxis) (due []deadline, beyond 
 
 // backdrop is a line without points that carries phase bands and deadlines.
 // The idle phase is the page's own colour, every other phase is shaded.
-func backdrop(bands []analysis.Band, idle string, axis timeAxis, panel int, due []deadline) map[string]any {
+func backdrop(bands []analysis.Band, idle string, axis timeAxis, panel int, named bool, due []deadline) map[string]any {
 	var areas [][]map[string]any
-	named := map[string]bool{}
+	seen := map[string]bool{}
 	for _, b := range bands {
 		if b.Phase == idle {
 			continue
@@ -256,8 +249,8 @@ func backdrop(bands []analysis.Band, idle string, axis timeAxis, panel int, due 
 			text = "warm-up"
 			area["itemStyle"] = map[string]any{"color": "--band", "opacity": 0.45}
 		}
-		if panel == 0 && !named[text] {
-			named[text] = true
+		if named && !seen[text] {
+			seen[text] = true
 			area["name"] = label(text)
 		}
 		areas = append(areas, []map[string]any{area, {"xAxis": rounded(b.EndS * axis.factor)}})
@@ -266,7 +259,7 @@ func backdrop(bands []analysis.Band, idle string, axis timeAxis, panel int, due 
 		"type": "line", "data": []any{}, "silent": true, "xAxisIndex": panel, "yAxisIndex": panel,
 		"markArea": map[string]any{
 			"silent": true, "data": areas,
-			"label": map[string]any{"position": "insideTop", "fontSize": 11, "color": "--muted", "formatter": "{b}"},
+			"label": map[string]any{"position": "top", "distance": 3, "fontSize": 11, "color": "--muted", "formatter": "{b}"},
 		},
 	}
 	if due != nil {
@@ -284,6 +277,24 @@ func backdrop(bands []analysis.Band, idle string, axis timeAxis, panel int, due 
 	return series
 }
 
+// lift returns the caption that all figures share and takes it from them, so that
+// it is read once.
+func lift(figures []figure) string {
+	if len(figures) < 2 {
+		return ""
+	}
+	shared := figures[0].Caption
+	for _, f := range figures {
+		if f.Caption != shared {
+			return ""
+		}
+	}
+	for i := range figures {
+		figures[i].Caption = ""
+	}
+	return shared
+}
+
 func timelineCaption(cells []analysis.CellResult, jobs, beyond []string) string {
 	parts := []string{fmt.Sprintf("Strong line: trial %d.", cells[0].Trial)}
 	if len(cells) > 1 {
@@ -297,7 +308,7 @@ func timelineCaption(cells []analysis.CellResult, jobs, beyond []string) string 
 		parts = append(parts, "Jobs: "+strings.Join(styles, ", ")+".")
 	}
 	if beyond != nil {
-		parts = append(parts, "Due beyond the axis: "+strings.Join(beyond, ", ")+".")
+		parts = append(parts, "Due beyond the axis: "+list(beyond)+".")
 	}
 	return strings.Join(parts, " ")
 }

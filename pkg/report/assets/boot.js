@@ -10,6 +10,10 @@
     return getComputedStyle(root).getPropertyValue(name).trim();
   }
 
+  function family() {
+    return getComputedStyle(document.body).fontFamily;
+  }
+
   // Replaces --names by what they stand for, under keys that hold colours only.
   function paint(value, key) {
     if (Array.isArray(value)) {
@@ -37,7 +41,7 @@
     };
     return {
       backgroundColor: 'transparent',
-      textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: ink },
+      textStyle: { fontFamily: family(), color: ink },
       categoryAxis: Object.assign({}, axis, {
         splitLine: { show: false }, axisLabel: { color: ink, fontSize: 12 }
       }),
@@ -81,7 +85,7 @@
     });
     children.push({
       type: 'text', x: right + 7, y: zero[1],
-      style: { text: mark.text, fill: payload.ink.color, fontSize: 11.5, verticalAlign: 'middle' }
+      style: { text: mark.text, fill: payload.ink.color, fontSize: 11.5, fontFamily: family(), verticalAlign: 'middle' }
     });
     return { type: 'group', children: children };
   }

@@ -1,0 +1,82 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"bgbench/pkg/analysis"
+	"bgbench/pkg/spec"
+)
+
+const primaryKey = "burst/interactive/ttft/p95"
+
+// verdicts is an experiment whose arms have the given comparisons.
+func verdicts(margin float64, comparisons ...analysis.Comparison) study {
+	results := analysis.Results{
+		Experiment: spec.Experiment{Margin: margin, Trials: 3, Profile: spec.Profile{
+			Interactive: spec.Interactive{Phases: []spec.Phase{{Name: "burst", Rate: 15}, {Name: "idle", Rate: 1}}}}},
+		Arms: []analysis.ArmResult{{Name: "base", Baseline: true, Trials: 3}},
+	}
+	for i, c := range comparisons {
+		results.Arms = append(results.Arms, analysis.ArmResult{
+			Name: string(rune('x' + i)), Trials: c.Pairs, Against: map[string]analysis.Comparison{primaryKey: c}})
+	}
+	return newStudy(results)
+}
+
+func compared(ratio float64, verdict string) analysis.Comparison {
+	return analysis.Comparison{Ratio: number(ratio), Low: number(ratio * 0.9), High: number(ratio * 1.1), Level: 0.95, Pairs: 3, Verdict: verdict}
+}
+
+func TestInteractiveSentenceSaysWhatTheVerdictsSay(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		of   study
+		want string
+	}{
+		{"all three verdicts", verdicts(0.1, compared(1.02, protected), compared(3.9, degraded), compared(1.2, noConclusion)),
+			"Against base, interactive TTFT p95 in burst is protected within 10 % in x (×1.02, 95 % CI 0.92–1.12, n = 3) and degraded in y (×3.90, 95 % CI 3.51–4.29, n = 3); no conclusion for z (×1.20, 95 % CI 1.08–1.32, n = 3)."},
+		{"a large ratio without a verdict is no conclusion", verdicts(0.1, compared(9, "")),
+			"Against base, interactive TTFT p95 in burst allows no conclusion for x (×9.00, 95 % CI 8.10–9.90, n = 3)."},
+		{"two protected arms", verdicts(0.1, compared(1, protected), compared(1.01, protected)),
+			"Against base, interactive TTFT p95 in burst is protected within 10 % in x (×1.00, 95 % CI 0.90–1.10, n = 3) and y (×1.01, 95 % CI 0.91–1.11, n = 3)."},
+		{"a reason stands where the ratio is missing", verdicts(0.1, analysis.Comparison{Pairs: 0, Reason: "no valid pair"}),
+			"Against base, interactive TTFT p95 in burst allows no conclusion for x (no valid pair, n = 0)."},
+		{"the baseline alone", verdicts(0.1), "No conclusion: there is no arm to compare with base."},
+		{"no baseline", newStudy(analysis.Results{Arms: []analysis.ArmResult{{Name: "a"}}}),
+			"No conclusion about interactive traffic: the experiment names no baseline to compare with."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := strings.ReplaceAll(c.of.interactiveSentence(), "\u00a0", " "); got != c.want {
+				t.Errorf("\n got %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestBatchSentenceCountsPromises(t *testing.T) {
+	arm := func(name string, jobs ...analysis.ArmJob) analysis.ArmResult {
+		return analysis.ArmResult{Name: name, Jobs: jobs}
+	}
+	for _, c := range []struct {
+		name string
+		arms []analysis.ArmResult
+		want string
+	}{
+		{"met and missed", []analysis.ArmResult{
+			arm("a", analysis.ArmJob{Met: 3, Trials: 3}, analysis.ArmJob{Met: 3, Trials: 3}),
+			arm("b", analysis.ArmJob{Met: 1, Trials: 3})},
+			"Every batch job met its window in a (6 of 6, n = 3); jobs missed theirs in b (1 of 3, n = 3)."},
+		{"all missed", []analysis.ArmResult{arm("b", analysis.ArmJob{Met: 0, Trials: 2})},
+			"Batch jobs missed windows in b (0 of 2, n = 2)."},
+		{"no job", []analysis.ArmResult{arm("c")},
+			"No conclusion about batch deadlines: no valid trial ran a batch job."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := newStudy(analysis.Results{Arms: c.arms}).batchSentence()
+			if got = strings.ReplaceAll(got, "\u00a0", " "); got != c.want {
+				t.Errorf("\n got %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,53 @@
+package report
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestReadNamesWhatIsWrong(t *testing.T) {
+	head := `{"schema_version":"bgbench.results/1",`
+	for _, c := range []struct{ name, text, want string }{
+		{"empty", "", "results.json: empty"},
+		{"not JSON", "{\n\"arms\": [\n}", "results.json:3: not JSON: invalid character '}'"},
+		{"cut off", "{\n\"arms\": [", "results.json:2: not JSON: unexpected end of JSON input"},
+		{"more than one value", "{}\n{}", "results.json:2: not JSON: invalid character '{' after top-level value"},
+		{"a list", "[1]", "results.json:1: found a JSON array, expected an object"},
+		{"no version", `{"arms":[]}`, `schema_version: missing, expected "bgbench.results/1"`},
+		{"another version", `{"schema_version":"bgbench.results/9"}`, `schema_version: found "bgbench.results/9", expected "bgbench.results/1"`},
+		{"a text for a number", head + "\n\"arms\":[{\"name\":\"a\",\n\"trials\":\"two\"}]}", "results.json:3: arms.trials: found a JSON string, expected int"},
+		{"no arms", head + `"arms":[]}`, "results.json: arms: missing or empty"},
+		{"an arm without a name", head + `"arms":[{}]}`, "arms[0].name: missing"},
+		{"an arm twice", head + `"arms":[{"name":"a"},{"name":"a"}]}`, `arms[1].name: found "a", which arms[0] has already`},
+		{"two baselines", head + `"arms":[{"name":"a","baseline":true},{"name":"b","baseline":true}]}`, "arms[1].baseline: found true"},
+		{"a cell of no arm", head + `"arms":[{"name":"a"}],"cells":[{"arm":"b","trial":1}]}`, `cells[0].arm: found "b"`},
+		{"a cell without a trial", head + `"arms":[{"name":"a"}],"cells":[{"arm":"a"}]}`, "cells[0].trial: found 0, expected 1 or more"},
+		{"a cell twice", head + `"arms":[{"name":"a"}],"cells":[{"arm":"a","trial":1},{"arm":"a","trial":1}]}`, "cells[1]: found trial 1 of arm"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Read(strings.NewReader(c.text), "results.json")
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+// What Read accepts, the page and the Markdown can show.
+func FuzzRead(f *testing.F) {
+	f.Add(`{"schema_version":"bgbench.results/1","arms":[{"name":"a","metrics":{"burst/interactive/ttft/p95":{"unit":"s","values":[1,null],"median":1}}}]}`)
+	f.Add(`{"schema_version":"bgbench.results/1","arms":[{"name":"a","jobs":[{"job":"A","window_s":-1}]}],"cells":[{"arm":"a","trial":1,"curves":[{"name":"job:A","points":[[1e300,-1e300]]}],"bands":[{"phase":"","end_s":1e308}]}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		results, err := Read(strings.NewReader(text), "results.json")
+		if err != nil {
+			return
+		}
+		var b strings.Builder
+		if err := HTML(&b, results); err != nil {
+			t.Error(err)
+		}
+		if err := Markdown(&b, results); err != nil {
+			t.Error(err)
+		}
+	})
+}
