@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"bgbench/pkg/inputs"
@@ -61,24 +59,74 @@ type jobLines struct {
 func readCustomIDs(file inputs.JobFile) (*jobLines, error) {
 	lines := &jobLines{file: file, index: make(map[string]int, file.Requests)}
 	err := eachLine(file, func(i int, line []byte) error {
-		var head struct {
-			CustomID string `json:"custom_id"`
-			Body     struct {
-				MaxTokens int64 `json:"max_tokens"`
-			} `json:"body"`
+		id, maxTokens, ok := scanHead(line)
+		if !ok {
+			var err error
+			if id, maxTokens, err = decodeHead(line); err != nil {
+				return err
+			}
 		}
-		if err := json.Unmarshal(line, &head); err != nil {
-			return err
+		if _, twice := lines.index[id]; twice {
+			return fmt.Errorf("custom_id: %q is on an earlier line, too", id)
 		}
-		if _, twice := lines.index[head.CustomID]; twice {
-			return fmt.Errorf("custom_id: %q is on an earlier line, too", head.CustomID)
-		}
-		lines.ids = append(lines.ids, head.CustomID)
-		lines.maxTokens = append(lines.maxTokens, head.Body.MaxTokens)
-		lines.index[head.CustomID] = i
+		lines.ids = append(lines.ids, id)
+		lines.maxTokens = append(lines.maxTokens, maxTokens)
+		lines.index[id] = i
 		return nil
 	})
 	return lines, err
+}
+
+// decodeHead reads what a watch needs of a line.
+func decodeHead(line []byte) (id string, maxTokens int64, err error) {
+	var head struct {
+		CustomID string `json:"custom_id"`
+		Body     struct {
+			MaxTokens int64 `json:"max_tokens"`
+		} `json:"body"`
+	}
+	err = json.Unmarshal(line, &head)
+	return head.CustomID, head.Body.MaxTokens, err
+}
+
+// scanHead does what decodeHead does for a line as bg-gen writes it, with max_tokens
+// once and after the texts, and leaves any other line alone. The texts are three
+// quarters of all that a run on target model reads, and this way nobody looks at
+// them (BenchmarkReadWork).
+func scanHead(line []byte) (id string, maxTokens int64, ok bool) {
+	rest, ok := bytes.CutPrefix(line, []byte(`{"custom_id":"`))
+	if !ok {
+		return "", 0, false
+	}
+	end := bytes.IndexByte(rest, '"')
+	if end < 1 || !plainID(rest[:end]) {
+		return "", 0, false
+	}
+	id = string(rest[:end])
+	// Inside of a string the quotes of the key would be escaped.
+	const key = `"max_tokens":`
+	at := bytes.LastIndex(rest, []byte(key))
+	if at < 0 || len(rest)-at > 64 || !bytes.HasSuffix(bytes.TrimSpace(rest), []byte("}}")) {
+		return "", 0, false
+	}
+	for _, c := range rest[at+len(key):] {
+		if c < '0' || c > '9' {
+			ok = c == ',' || c == '}'
+			break
+		}
+		maxTokens = 10*maxTokens + int64(c-'0')
+	}
+	return id, maxTokens, ok && maxTokens > 0
+}
+
+// plainID reports whether an id is its own JSON: printable ASCII without escapes.
+func plainID(id []byte) bool {
+	for _, c := range id {
+		if c < ' ' || c > '~' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // readBacklog reads the requests of a job file, to be sent as streaming ones.
@@ -100,26 +148,27 @@ func readBacklog(file inputs.JobFile) ([]backlogLine, error) {
 	return lines, err
 }
 
-// eachLine calls line for each line of a job's file, counted from 0.
+// maxLine bounds a line of a job file: the whole file may have 200 MiB (llm-d batch
+// gateway, fileAPI.maxSizeBytes).
+const maxLine = 200 << 20
+
+// eachLine calls line for each line of a job's file, counted from 0. The bytes are
+// valid during the call.
 func eachLine(file inputs.JobFile, line func(i int, line []byte) error) error {
 	f, err := os.Open(file.Path)
 	if err != nil {
 		return fmt.Errorf("job %s: %w", file.Name, err)
 	}
 	defer f.Close()
-	r := bufio.NewReaderSize(f, 1<<16)
-	for i := 0; ; i++ {
-		text, err := r.ReadBytes('\n')
-		if len(bytes.TrimSpace(text)) > 0 {
-			if err := line(i, text); err != nil {
-				return fmt.Errorf("%s:%d: %w", file.Path, i+1, err)
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("reading %s: %w", file.Path, err)
+	lines := bufio.NewScanner(f)
+	lines.Buffer(make([]byte, 1<<18), maxLine)
+	for i := 0; lines.Scan(); i++ {
+		if err := line(i, lines.Bytes()); err != nil {
+			return fmt.Errorf("%s:%d: %w", file.Path, i+1, err)
 		}
 	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("reading %s: %w", file.Path, err)
+	}
+	return nil
 }
