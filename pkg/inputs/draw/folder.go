@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"bgbench/pkg/inputs"
@@ -51,6 +52,10 @@ func (t Trial) existing(dir string) (m inputs.Manifest, found bool, err error) {
 	m, err = inputs.ReadManifest(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return inputs.Manifest{}, false, t.free(dir)
+	}
+	var access *fs.PathError
+	if errors.As(err, &access) {
+		return inputs.Manifest{}, false, err
 	}
 	if err != nil {
 		return inputs.Manifest{}, false, Conflict{dir, "a damaged folder: " + err.Error(), t.describe()}
