@@ -7,6 +7,9 @@ type endpoint struct {
 	semaphore semaphore
 	aimd      *aimd // nil when the limit is fixed
 	metrics   *endpointMetrics
+	// changed hears of every change of the limit, as the processor's log does. Only
+	// tests listen.
+	changed func(before, after int, cause signal)
 }
 
 func newEndpoint(cfg *Config, url string, m *processorMetrics) *endpoint {
@@ -20,13 +23,18 @@ func newEndpoint(cfg *Config, url string, m *processorMetrics) *endpoint {
 	return e
 }
 
-// done returns the slot of a request and then lets the controller hear how it
-// ended: whoever waits may get in before the limit falls.
+// done returns the slot of a request and lets the controller hear how it ended.
+// Upstream returns the slot first, but whoever waits for it wakes up too late to
+// slip in before the limit falls.
 func (e *endpoint) done(s signal) {
-	e.semaphore.release()
-	if e.aimd == nil || s == signalNone {
-		return
+	e.semaphore.used--
+	if e.aimd != nil && s != signalNone {
+		e.adapt(s)
 	}
+	e.semaphore.serve()
+}
+
+func (e *endpoint) adapt(s signal) {
 	before := e.aimd.limit
 	if s == signalSuccess {
 		e.aimd.success()
@@ -37,8 +45,12 @@ func (e *endpoint) done(s signal) {
 		e.aimd.decrease()
 		e.metrics.decreases(s).Add(1)
 	}
-	if e.aimd.limit != before {
-		e.metrics.limit.Set(float64(e.aimd.limit))
-		e.semaphore.setLimit(e.aimd.limit)
+	if e.aimd.limit == before {
+		return
+	}
+	e.metrics.limit.Set(float64(e.aimd.limit))
+	e.semaphore.limit = e.aimd.limit
+	if e.changed != nil {
+		e.changed(before, e.aimd.limit, s)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"bgbench/pkg/openai"
 )
@@ -20,7 +21,8 @@ type file struct {
 type Upload struct {
 	Purpose  string
 	Filename string
-	Content  []byte
+	// Content belongs to the gateway from Upload on: nobody may change it any more.
+	Content []byte
 	// ExpiresAnchor and ExpiresSeconds are the form values expires_after[anchor]
 	// and expires_after[seconds], empty when they were not sent.
 	ExpiresAnchor, ExpiresSeconds string
@@ -73,7 +75,7 @@ func (g *Gateway) Upload(tenant string, u Upload) (openai.File, *APIError) {
 	if int64(len(u.Content)) > g.cfg.Limits.MaxSizeBytes {
 		return openai.File{}, g.TooLarge()
 	}
-	content := string(u.Content)
+	content := textOf(u.Content)
 	if countLines(content) > g.cfg.Limits.MaxLineCount {
 		return openai.File{}, BadRequest("File exceeds the maximum allowed line count of %d", g.cfg.Limits.MaxLineCount)
 	}
@@ -85,6 +87,10 @@ func (g *Gateway) Upload(tenant string, u Upload) (openai.File, *APIError) {
 	f := g.storeFile(tenant, id, name, u.Purpose, "uploaded", content, lifetime)
 	return f.File, nil
 }
+
+// textOf is content as a string without a copy, which for the tens of megabytes of a
+// job would be a quarter of the gateway's time (see BenchmarkGateway).
+func textOf(content []byte) string { return unsafe.String(unsafe.SliceData(content), len(content)) }
 
 // TooLarge is the answer to an upload beyond the limit. The apiserver compares the
 // limit with the request's Content-Length before it reads the form.

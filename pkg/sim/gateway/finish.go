@@ -42,7 +42,7 @@ func (r *run) end() {
 	b.RequestCounts = r.counts
 	b.OutputFileID = r.store("output", r.outputs)
 	b.ErrorFileID = r.store("error", r.errors)
-	r.outputs, r.errors = nil, nil
+	r.outputs, r.errors = resultFile{}, resultFile{}
 	result, reason := "success", "none"
 	switch r.abort {
 	case codeExpired:
@@ -72,8 +72,8 @@ func (r *run) release() {
 }
 
 // store uploads a result file unless it is empty.
-func (r *run) store(kind string, content []byte) *string {
-	if len(content) == 0 {
+func (r *run) store(kind string, results resultFile) *string {
+	if len(results.lines) == 0 {
 		return nil
 	}
 	lifetime := int64(defaultExpirationSeconds)
@@ -81,7 +81,7 @@ func (r *run) store(kind string, content []byte) *string {
 		lifetime = r.b.outputLifetime
 	}
 	id := r.p.g.newID("file_")
-	r.p.g.storeFile(r.b.tenant, id, "batch_"+kind+"_"+r.b.ID+".jsonl", purposeBatchOutput, "processed", string(content), lifetime)
+	r.p.g.storeFile(r.b.tenant, id, "batch_"+kind+"_"+r.b.ID+".jsonl", purposeBatchOutput, "processed", results.text(), lifetime)
 	r.p.metrics.storage("store")
 	return &id
 }

@@ -31,7 +31,10 @@ type line struct {
 	customID string
 	url      string
 	model    string
-	prefix   uint32 // hash of the system prompt
+	system   string // the system prompt by which lines are ordered, empty without one
+	// body is what the inference server reads, nil when it takes encoding/json to
+	// tell; then it is read when the line is sent.
+	body *openai.ChatRequest
 }
 
 // parseLine reads and validates one input line, without its newline, as the
@@ -62,7 +65,13 @@ func parseLine(text string) (line, error) {
 	case s.stream:
 		return line{}, fmt.Errorf("streaming is not supported in batch requests (model: %s)", s.model)
 	}
-	return line{customID: s.customID, url: s.url, model: s.model, prefix: prefixHash(s.messages)}, nil
+	l := line{customID: s.customID, url: s.url, model: s.model, system: systemPrompt(s.messages)}
+	if ok && s.plain {
+		l.body = &openai.ChatRequest{
+			Model: s.model, Messages: s.messages, MaxTokens: s.maxTokens, MinTokens: s.minTokens, IgnoreEOS: s.ignoreEOS,
+		}
+	}
+	return l, nil
 }
 
 func decodeLine(text string) (scanned, error) {
@@ -80,16 +89,11 @@ func decodeLine(text string) (scanned, error) {
 	return s, nil
 }
 
-// parseBody reads the body of a line as the inference server does.
-func parseBody(text string) (openai.ChatRequest, error) {
-	if s, ok := scanLine(text); ok && s.plain {
-		return openai.ChatRequest{
-			Model: s.model, Messages: s.messages, MaxTokens: s.maxTokens, MinTokens: s.minTokens, IgnoreEOS: s.ignoreEOS,
-		}, nil
-	}
+// decodeBody reads the body of a line as the inference server does.
+func decodeBody(text string) (*openai.ChatRequest, error) {
 	var l struct {
 		Body openai.ChatRequest `json:"body"`
 	}
 	err := json.Unmarshal([]byte(text), &l)
-	return l.Body, err
+	return &l.Body, err
 }

@@ -14,26 +14,34 @@ import (
 // noPrefix sorts lines without a system prompt behind all others.
 const noPrefix = math.MaxUint32
 
-// prefixHash is the FNV-1a hash (32 bits) of the first system message that is not
-// empty.
-func prefixHash(messages []openai.Message) uint32 {
+// systemPrompt is the first system message that is not empty.
+func systemPrompt(messages []openai.Message) string {
 	for _, m := range messages {
-		if m.Role != "system" || m.Content == "" {
-			continue
+		if m.Role == "system" && m.Content != "" {
+			return m.Content
 		}
-		h := uint32(2166136261)
-		for i := range len(m.Content) {
-			h = (h ^ uint32(m.Content[i])) * 16777619
-		}
-		return h
 	}
-	return noPrefix
+	return ""
+}
+
+// prefixHash is the key by which lines are ordered: the FNV-1a hash (32 bits) of
+// the system prompt.
+func prefixHash(system string) uint32 {
+	if system == "" {
+		return noPrefix
+	}
+	h := uint32(2166136261)
+	for i := range len(system) {
+		h = (h ^ uint32(system[i])) * 16777619
+	}
+	return h
 }
 
 // planEntry is one line in the order in which it will be sent.
 type planEntry struct {
-	text string
-	line line
+	text   string
+	line   line
+	prefix uint32
 }
 
 // plan is a job's input after ingestion.
@@ -49,6 +57,7 @@ func ingest(content string, known func(model string) bool, random *rand.Rand) (p
 	p := plan{}
 	seen := map[string]struct{}{}
 	byModel := map[string][]planEntry{}
+	prefix := prefixHasher()
 	for len(content) > 0 {
 		text, rest, _ := strings.Cut(content, "\n")
 		content = rest
@@ -65,16 +74,30 @@ func ingest(content string, known func(model string) bool, random *rand.Rand) (p
 			p.rejected = append(p.rejected, l)
 			continue
 		}
-		byModel[l.model] = append(byModel[l.model], planEntry{text, l})
+		byModel[l.model] = append(byModel[l.model], planEntry{text, l, prefix(l.system)})
 	}
 	for _, model := range modelOrder(byModel, random) {
 		entries := byModel[model]
 		// sort.Slice and not slices.SortStableFunc: the order among equal keys is
 		// whatever upstream's call of the same function makes of it.
-		sort.Slice(entries, func(i, j int) bool { return entries[i].line.prefix < entries[j].line.prefix })
+		sort.Slice(entries, func(i, j int) bool { return entries[i].prefix < entries[j].prefix })
 		p.entries = append(p.entries, entries...)
 	}
 	return p, nil
+}
+
+// prefixHasher returns prefixHash with a memory: the lines of a job share a few
+// long system prompts, and the hash takes a byte at a time (see BenchmarkGateway).
+func prefixHasher() func(system string) uint32 {
+	known := map[string]uint32{}
+	return func(system string) uint32 {
+		h, ok := known[system]
+		if !ok {
+			h = prefixHash(system)
+			known[system] = h
+		}
+		return h
+	}
 }
 
 // modelOrder is the order in which a job's models are fed. Upstream ranges over a

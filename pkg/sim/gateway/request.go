@@ -57,13 +57,16 @@ func (q *request) withdraw() {
 	}
 }
 
-// send parses the body and makes the first attempt.
+// send makes the first attempt.
 func (q *request) send() {
 	q.submit()
 	g := q.run.p.g
 	g.sent++
 	q.seq = g.sent
-	body, err := parseBody(q.entry.text)
+	body, err := q.entry.line.body, error(nil)
+	if body == nil {
+		body, err = decodeBody(q.entry.text)
+	}
 	if err != nil {
 		// The inference server refuses what it cannot read.
 		end := sim.End{Status: http.StatusBadRequest, ErrorType: "BadRequestError", Message: err.Error()}
@@ -71,7 +74,7 @@ func (q *request) send() {
 		g.k.After(0, func() { q.over(end) })
 		return
 	}
-	q.call = sim.NewCall(q.id, &body)
+	q.call = sim.NewCall(q.id, body)
 	q.call.Objective = g.cfg.InferenceObjective
 	q.call.TTFTBudget = q.budget
 	if g.cfg.SendFairnessHeader {

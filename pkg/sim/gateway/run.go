@@ -34,8 +34,8 @@ type run struct {
 
 	left     int // lines without a result
 	counts   openai.RequestCounts
-	outputs  []byte
-	errors   []byte
+	outputs  resultFile
+	errors   resultFile
 	ended    bool   // no results are taken any more
 	abort    string // the code of undispatched lines once the job is cut off
 	deadline kernel.Timer
@@ -170,9 +170,9 @@ func (r *run) done(q *request, res result) {
 // write appends a line to its file and counts it.
 func (r *run) write(res result, id, customID string) {
 	if res.hasResponse {
-		r.outputs = res.appendLine(r.outputs, id, customID)
+		r.outputs.add(res.line(id, customID))
 	} else {
-		r.errors = res.appendLine(r.errors, id, customID)
+		r.errors.add(res.line(id, customID))
 	}
 	if res.succeeded() {
 		r.counts.Completed++

@@ -193,31 +193,58 @@ func (c *cursor) str() string {
 	if c.failed {
 		return ""
 	}
-	start, ascii, escaped := c.at, true, false
-	for i := start; i < len(c.text); i++ {
-		switch b := c.text[i]; {
+	rest := c.text[c.at:]
+	if n := strings.IndexByte(rest, '"'); n >= 0 && isPlainASCII(rest[:n]) {
+		c.at += n + 1
+		return rest[:n]
+	}
+	escaped := false
+	for i := 0; i < len(rest); i++ {
+		switch b := rest[i]; {
 		case b == '"':
-			c.at = i + 1
-			s := c.text[start:i]
-			if !ascii && !utf8.ValidString(s) { // encoding/json would replace the bad bytes
+			c.at += i + 1
+			if !utf8.ValidString(rest[:i]) { // encoding/json would replace the bad bytes
 				c.fail()
 			}
 			if escaped {
-				return c.unescape(s)
+				return c.unescape(rest[:i])
 			}
-			return s
+			return rest[:i]
 		case b == '\\':
 			escaped = true
 			i++
 		case b < ' ':
 			c.fail()
 			return ""
-		case b >= utf8.RuneSelf:
-			ascii = false
 		}
 	}
 	c.fail()
 	return ""
+}
+
+// isPlainASCII reports whether s stands in JSON for itself, byte by byte. It looks
+// at eight bytes at a time, and may say no to what a closer look would find plain.
+func isPlainASCII(s string) bool {
+	const (
+		ones  = 0x0101010101010101
+		highs = 0x8080808080808080
+	)
+	for len(s) >= 8 {
+		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		backslash := w ^ ones*'\\'
+		// A byte below n has its high bit set in w-ones*n, unless it was set in w.
+		if (w|(w-ones*' ')|(backslash-ones)&^backslash)&highs != 0 {
+			return false
+		}
+		s = s[8:]
+	}
+	for i := range len(s) {
+		if b := s[i]; b < ' ' || b == '\\' || b >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // unescape resolves the short escapes.

@@ -31,11 +31,7 @@ func (s *semaphore) release() {
 	s.serve()
 }
 
-func (s *semaphore) setLimit(limit int) {
-	s.limit = limit
-	s.serve()
-}
-
+// serve gives free slots to those who wait.
 func (s *semaphore) serve() {
 	for s.used < s.limit && len(s.waiters) > 0 {
 		w := s.waiters[0]

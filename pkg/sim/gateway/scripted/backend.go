@@ -8,7 +8,7 @@
 //
 // An answer is a status, a status with a header (429/ra=3: Retry-After in seconds,
 // 429/rad=3: the same as a date, 429/drop=REASON) or one of hang/MILLISECONDS,
-// close, badjson, array, empty and text.
+// close, refused, badjson, array, empty and text.
 //
 // A Call holds tokens and not text, so the backend is told all input lines first.
 package scripted
@@ -153,12 +153,17 @@ func (b *Backend) Submit(call *sim.Call, reply sim.Reply) (abort func()) {
 	if ms, ok := strings.CutPrefix(answer, "hang/"); ok {
 		latency = milliseconds(ms)
 	}
-	if b.Capacity > 0 && b.inFlight > b.Capacity {
-		answer, latency = "429", 0
-	}
+	refused := b.Capacity > 0 && b.inFlight > b.Capacity
 	b.Log = append(b.Log, Row{Arrived: b.k.Now(), ID: s.id, Attempt: attempt, InFlight: b.inFlight, Answer: answer, Call: call})
-	end := func(end sim.End) {
+	if refused {
+		answer, latency = "429", 0
+		b.Log[row].Answer = answer
 		b.inFlight--
+	}
+	end := func(end sim.End) {
+		if !refused {
+			b.inFlight--
+		}
 		b.Log[row].Done = b.k.Now()
 		reply.End(b.k.Now(), end)
 	}
@@ -176,6 +181,8 @@ func (b *Backend) answer(s *script, plan string) sim.End {
 	switch head {
 	case "close":
 		return sim.End{Status: sim.StatusNoAnswer, Message: "EOF"}
+	case "refused":
+		return sim.End{Status: sim.StatusNoAnswer, Message: "dial tcp backend:8000: connect: connection refused"}
 	case "badjson":
 		return sim.End{Status: http.StatusOK, Body: []byte(`{"id": "chatcmpl-1", "choices": [`)}
 	case "array":
