@@ -58,10 +58,13 @@ func hundredDecodes(cfg SchedulerConfig) (s *Scheduler, last *Batch) {
 // of which 2,048 are in the cache.
 func BenchmarkAdmission(b *testing.B) {
 	s := NewScheduler(testConfig(b, nil).Scheduler)
-	system := prompt(1, 2048)
+	ids := append(prompt(1, 2048), make([]uint32, 1452)...)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		s.Add(&Request{ID: "r", Prompt: append(system[:2048:2048], prompt(i+2, 1452)...), MaxTokens: 1, Output: recordedOutput(i)})
+		for j := 2048; j < len(ids); j++ {
+			ids[j] = uint32(i ^ j)
+		}
+		s.Add(&Request{ID: "r", Prompt: ids, MaxTokens: 1, Output: recordedOutput(i)})
 		s.Update(s.Schedule())
 	}
 }
@@ -80,11 +83,12 @@ func BenchmarkServer(b *testing.B) {
 func benchmarkServer(b *testing.B, async bool) {
 	var seconds float64
 	var tokens int
+	prompts := mixedPrompts(4096)
 	b.ReportAllocs()
 	for b.Loop() {
 		k := kernel.NewVirtual()
 		s := New(k, testConfig(b, func(e *spec.Engine) { e.AsyncScheduling = async }))
-		(&mixedLoad{k: k, s: s, rng: rand.New(rand.NewPCG(1, 2))}).start()
+		(&mixedLoad{k: k, s: s, rng: rand.New(rand.NewPCG(1, 2)), prompts: prompts}).start()
 		k.At(360*time.Second, k.Stop)
 		if err := k.Run(context.Background()); err != nil {
 			b.Fatal(err)
@@ -97,17 +101,22 @@ func benchmarkServer(b *testing.B, async bool) {
 }
 
 type mixedLoad struct {
-	k      *kernel.Kernel
-	s      *Server
-	rng    *rand.Rand
-	system [32][]uint32
-	n      int
+	k       *kernel.Kernel
+	s       *Server
+	rng     *rand.Rand
+	prompts [][]uint32
+	n       int
+}
+
+func mixedPrompts(n int) [][]uint32 {
+	var prompts [][]uint32
+	for i := range n {
+		prompts = append(prompts, append(prompt(i%32, 2048), prompt(1000+i, 1452)...))
+	}
+	return prompts
 }
 
 func (m *mixedLoad) start() {
-	for i := range m.system {
-		m.system[i] = prompt(i, 2048)
-	}
 	for range 100 {
 		m.k.At(0, m.batch)
 	}
@@ -129,9 +138,9 @@ func (m *mixedLoad) next(at kernel.Time) {
 }
 
 func (m *mixedLoad) submit(reply sim.Reply) {
+	call := &sim.Call{ID: "r", Model: testModel, Prompt: m.prompts[m.n], MaxTokens: 10 + m.rng.IntN(981)}
 	m.n++
-	ids := append(m.system[m.n%32][:2048:2048], prompt(1000+m.n, 1452)...)
-	m.s.Submit(&sim.Call{ID: "r", Model: testModel, Prompt: ids, MaxTokens: 10 + m.rng.IntN(981)}, reply)
+	m.s.Submit(call, reply)
 }
 
 // quiet is a Reply that notes the gaps between tokens, as a recorder does.

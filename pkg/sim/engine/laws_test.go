@@ -159,6 +159,52 @@ func TestSchedulerLaws(t *testing.T) {
 	})
 }
 
+func TestTheMemoryOfABlockedHeadChangesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := drawScheduler(t)
+		with, without := NewScheduler(cfg), NewScheduler(cfg)
+		var twins [][2]*Request
+		var queue [][2]*Batch
+		depth := 1
+		if cfg.AsyncScheduling {
+			depth = 2
+		}
+		for range rapid.IntRange(1, 150).Draw(t, "steps") {
+			for range rapid.IntRange(0, 2).Draw(t, "arrivals") {
+				if len(twins) < 15 {
+					r := drawRequest(t, len(twins))
+					twin := *r
+					twins = append(twins, [2]*Request{r, &twin})
+					with.Add(r)
+					without.Add(&twin)
+				}
+			}
+			if with.Unfinished() == 0 {
+				continue
+			}
+			without.blocked = blockedHead{}
+			a, b := with.Schedule(), without.Schedule()
+			if a.Load != b.Load || len(a.Admitted) != len(b.Admitted) || len(a.Preempted) != len(b.Preempted) {
+				t.Fatalf("got %+v, without the memory %+v", a, b)
+			}
+			queue = append(queue, [2]*Batch{a, b})
+			if rapid.IntRange(0, 9).Draw(t, "abort") == 0 {
+				r := rapid.SampledFrom(twins).Draw(t, "aborted")
+				with.Abort(r[0])
+				without.Abort(r[1])
+			}
+			if len(queue) == depth {
+				with.Update(queue[0][0])
+				without.Update(queue[0][1])
+				queue = queue[1:]
+			}
+			if with.Stats() != without.Stats() || with.pool.free != without.pool.free {
+				t.Fatalf("got %+v, without the memory %+v", with.Stats(), without.Stats())
+			}
+		}
+	})
+}
+
 func checkBatch(t *rapid.T, cfg SchedulerConfig, s *Scheduler, b *Batch) {
 	var load Load
 	seen := map[*Request]bool{}

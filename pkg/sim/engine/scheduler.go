@@ -38,6 +38,7 @@ type Scheduler struct {
 	pool      pool
 	running   []*Request
 	waiting   waitQueue
+	blocked   blockedHead
 	stats     Stats
 
 	spare   []*Batch
@@ -255,6 +256,9 @@ func (s *Scheduler) put(b *Batch, r *Request, n int) {
 func (s *Scheduler) scheduleWaiting(b *Batch, budget int) {
 	for s.waiting.len() > 0 && budget > 0 && len(s.running) < s.cfg.MaxNumSeqs {
 		r := s.waiting.head()
+		if r == s.blocked.request && s.blocked.need+s.reserve() > s.pool.free {
+			return
+		}
 		hits := s.cachedBlocks(r)
 		cached := len(hits) * s.cfg.BlockSize
 		n := s.belowThreshold(r.known - cached)
@@ -267,6 +271,7 @@ func (s *Scheduler) scheduleWaiting(b *Batch, budget int) {
 		if !s.admit(r, hits, cached+n) {
 			return
 		}
+		s.blocked = blockedHead{}
 		s.countLookup(r, cached)
 		s.waiting.remove(r)
 		s.running = append(s.running, r)
@@ -304,14 +309,12 @@ func (s *Scheduler) admit(r *Request, hits []int32, n int) bool {
 			taken++
 		}
 	}
-	if len(s.running) > 0 {
-		taken += s.watermark
-	}
-	if s.cfg.ReserveFullISL && s.blocksOf(min(r.known, s.cfg.MaxModelLen))-len(hits)+taken > s.pool.free {
+	if full := s.blocksOf(min(r.known, s.cfg.MaxModelLen)) - len(hits) + taken; s.cfg.ReserveFullISL && full+s.reserve() > s.pool.free {
+		s.block(r, len(hits), full)
 		return false
 	}
 	need := s.blocksOf(min(n, s.cfg.MaxModelLen)) - len(hits)
-	if need+taken > s.pool.free {
+	if need+taken+s.reserve() > s.pool.free {
 		return false
 	}
 	for _, id := range hits {
@@ -327,6 +330,33 @@ func (s *Scheduler) admit(r *Request, hits []int32, n int) bool {
 	}
 	s.take(r, need)
 	return true
+}
+
+// reserve is how many blocks an admission must leave free: none when nothing runs.
+func (s *Scheduler) reserve() int {
+	if len(s.running) == 0 {
+		return 0
+	}
+	return s.watermark
+}
+
+// blockedHead remembers why the head of the queue could not be admitted, so that
+// the steps until something changes need not look its whole prompt up in the
+// prefix cache again (BenchmarkServer). The blocks that it needs grow when hits
+// are evicted or nobody uses them any more; they shrink only when another request
+// is admitted or the first block that missed appears in the cache.
+type blockedHead struct {
+	request *Request
+	need    int
+	miss    uint64
+	misses  bool // miss is set: not all of the prompt was found
+}
+
+func (s *Scheduler) block(r *Request, hits, need int) {
+	s.blocked = blockedHead{request: r, need: need}
+	if s.cfg.EnablePrefixCaching && hits < (r.known-1)/s.cfg.BlockSize {
+		s.blocked.miss, s.blocked.misses = s.hashOf(r, hits), true
+	}
 }
 
 func (s *Scheduler) countLookup(r *Request, cached int) {
@@ -347,7 +377,11 @@ func (s *Scheduler) countLookup(r *Request, cached int) {
 // hash puts the full blocks among the first n tokens of r into the prefix cache.
 func (s *Scheduler) hash(r *Request, n int) {
 	for r.hashAt <= n {
-		s.pool.remember(r.blocks[r.hashed], s.hashOf(r, r.hashed))
+		hash := s.hashOf(r, r.hashed)
+		if s.blocked.misses && hash == s.blocked.miss {
+			s.blocked = blockedHead{}
+		}
+		s.pool.remember(r.blocks[r.hashed], hash)
 		r.hashed++
 		r.hashAt += s.cfg.BlockSize
 	}
