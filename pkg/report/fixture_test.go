@@ -522,15 +522,15 @@ func golden(t *testing.T, name string, got []byte) {
 	if bytes.Equal(want, got) {
 		return
 	}
-	gotLines, wantLines := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
-	for i, line := range gotLines {
-		if i >= len(wantLines) || line != wantLines[i] {
-			was := "(end of file)"
-			if i < len(wantLines) {
-				was = wantLines[i]
-			}
-			t.Fatalf("%s:%d differs (go test -update accepts it)\n got %s\nwant %s", path, i+1, line, was)
-		}
+	at := 0
+	for at < len(got) && at < len(want) && got[at] == want[at] {
+		at++
 	}
-	t.Fatalf("%s: got %d lines, want %d (go test -update accepts it)", path, len(gotLines), len(wantLines))
+	t.Fatalf("%s:%d differs (go test -update accepts it)\n got …%s…\nwant …%s…",
+		path, 1+bytes.Count(want[:at], []byte("\n")), around(got, at), around(want, at))
+}
+
+// around is the text at a place and before it.
+func around(text []byte, at int) []byte {
+	return text[max(0, at-80):min(len(text), at+120)]
 }

@@ -48,6 +48,7 @@ func (t timeAxis) option(panel int, last bool) opts.XAxis {
 			Show: opts.Bool(last), Formatter: types.FuncStr("{value} " + t.unit), HideOverlap: opts.Bool(true),
 			ShowMinLabel: opts.Bool(t.start == 0), ShowMaxLabel: opts.Bool(false),
 		},
+		AxisPointer: &opts.AxisPointer{Label: &opts.Label{Formatter: "{value} " + t.unit}},
 	}
 }
 
