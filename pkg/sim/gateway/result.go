@@ -33,7 +33,7 @@ const (
 	codeServer        = "SERVER_ERROR"
 )
 
-// errorMessages are the texts of the codes that have one text.
+// errorMessage is the text of a code that has one text only.
 func errorMessage(code string) string {
 	switch code {
 	case codeExpired:
