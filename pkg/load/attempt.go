@@ -1,10 +1,8 @@
 package load
 
 import (
-	"strings"
 	"time"
 
-	"bgbench/pkg/record"
 	"bgbench/pkg/sim/kernel"
 )
 
@@ -47,21 +45,6 @@ func (a *Attempt) Content(t kernel.Time, n int) {
 	}
 	a.LastToken = At(t)
 	a.ChunkTokens = append(a.ChunkTokens, int32(n))
-}
-
-// StatusOfHTTP is the status of a request that was answered with an HTTP status
-// other than 200. The llm-d router names its reason in a header: evicted… for a
-// request that it had accepted, rejected… for one that it had not.
-func StatusOfHTTP(status int, droppedReason string) string {
-	switch {
-	case strings.HasPrefix(droppedReason, "evicted"):
-		return record.StatusEvicted
-	case droppedReason != "":
-		return record.StatusRejected
-	case status == 429:
-		return record.StatusRateLimited
-	}
-	return record.StatusHTTPError
 }
 
 // Stamp is an instant on the kernel's clock that may not have come.

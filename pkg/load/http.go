@@ -61,11 +61,6 @@ func (o *observed) attempt(r openai.Result) Attempt {
 	a := o.a
 	a.Sent, a.Headers = o.stamp(r.SentAt), o.stamp(r.HeadersAt)
 	a.FirstChunk, a.Done = o.stamp(r.FirstChunkAt), o.stamp(r.DoneAt)
-	// One read may bring headers and first chunk: it is stamped where it left the
-	// socket, while net/http tells of the headers a little later.
-	if a.FirstChunk.OK && a.FirstChunk.Time < a.Headers.Time {
-		a.Headers = a.FirstChunk
-	}
 	a.PromptTokens, a.CachedTokens = r.PromptTokens, r.CachedTokens
 	a.OutputTokens, a.ReasoningTokens = r.OutputTokens, r.ReasoningTokens
 	a.TokenSource = r.TokenSource

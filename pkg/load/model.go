@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bgbench/pkg/openai"
 	"bgbench/pkg/record"
 	"bgbench/pkg/sim"
 	"bgbench/pkg/sim/kernel"
@@ -62,7 +63,7 @@ func (f *modelFlight) End(at kernel.Time, end sim.End) {
 // finish takes an end that the stack gave.
 func (a *Attempt) finish(prompt []uint32, end sim.End) {
 	if end.Status != 200 {
-		a.Status = StatusOfHTTP(end.Status, end.DroppedReason)
+		a.Status = openai.RefusalStatus(end.Status, end.DroppedReason)
 		a.Error = end.Message
 		return
 	}

@@ -57,7 +57,7 @@ type Rows interface {
 // NewReplay prepares a replay on k and starts nothing.
 func NewReplay(k *kernel.Kernel, cfg ReplayConfig) *Replay {
 	profile := cfg.Inputs.Manifest.Profile
-	r := &Replay{k: k, cfg: cfg, phases: phases{bands: schedule.Bands(profile.Interactive)}}
+	r := &Replay{k: k, cfg: cfg, warnings: []string{}, phases: phases{bands: schedule.Bands(profile.Interactive)}}
 	r.flights = newFlights(k, cfg.Transport, r.recordAttempt)
 	r.schedule = &dispatcher{r: r}
 	r.tally.due = len(cfg.Inputs.Schedule)

@@ -73,7 +73,7 @@ func parseResult(line []byte) (Result, error) {
 		result.Status, result.Error = record.StatusProtocolError, "neither response nor error"
 	case out.Response.StatusCode != 200:
 		// The processor puts answers other than 200 into the output file, too.
-		result.Status = StatusOfHTTP(out.Response.StatusCode, "")
+		result.Status = openai.RefusalStatus(out.Response.StatusCode, "")
 		var body openai.ErrorBody
 		if json.Unmarshal(out.Response.Body, &body) == nil {
 			result.Error = body.Error.Message

@@ -81,6 +81,9 @@ func Run(ctx context.Context, o Options) error {
 	})
 	wall, cpu := time.Now(), cpuTime()
 	runErr := r.Run(ctx)
+	if o.Progress != nil {
+		o.Progress(r.progress())
+	}
 	meta.Load = r.tally.health()
 	meta.Load.WallSeconds = time.Since(wall).Seconds()
 	meta.Load.CPUSeconds = (cpuTime() - cpu).Seconds()

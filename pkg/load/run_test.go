@@ -177,6 +177,39 @@ func TestARunOnTheModelCanBeInterrupted(t *testing.T) {
 	}
 }
 
+// failing is an Output that cannot take what it is given.
+type failing struct {
+	kept
+	at string
+}
+
+var errFull = errors.New("no space left on device")
+
+func (o *failing) fails(at string) error {
+	if o.at == at {
+		return errFull
+	}
+	return nil
+}
+
+func (o *failing) Begin(record.Metadata) error           { return o.fails("begin") }
+func (o *failing) WriteRequests(...record.Request) error { return o.fails("write") }
+func (o *failing) Finish(record.Metadata) error          { return o.fails("finish") }
+
+func TestARunThatCannotBeStoredFails(t *testing.T) {
+	o := modelOptions(t, "ci", "s2-ungated", fewJobs)
+	for at, abandoned := range map[string]bool{"begin": false, "write": true, "finish": false} {
+		out := &failing{at: at}
+		o.Output = out
+		if err := Run(t.Context(), o); !errors.Is(err, errFull) {
+			t.Errorf("at %s: found error %v, expected %v", at, err, errFull)
+		}
+		if out.abandoned != abandoned || out.ended {
+			t.Errorf("at %s: abandoned %v, ended %v", at, out.abandoned, out.ended)
+		}
+	}
+}
+
 func TestWhatDoesNotBelongTogetherIsRefused(t *testing.T) {
 	set := &inputs.Set{Manifest: inputs.Manifest{Experiment: "one", Trial: 3, Seed: 9, Profile: spec.Profile{Model: "m", MaxModelLen: 100}}}
 	stack := deploy.Stack{Experiment: "one", Model: "m", MaxModelLen: 100, Arm: spec.Arm{Name: "arm"}}
