@@ -56,14 +56,6 @@ func (k *Kernel) Instant(t Time) time.Time { return k.epoch.Add(t) }
 // event that calls Advance moves on.
 func (k *Kernel) Now() Time { return k.now }
 
-// NextAt returns the instant of the next event, if there is one.
-func (k *Kernel) NextAt() (Time, bool) {
-	if len(k.queue) == 0 {
-		return 0, false
-	}
-	return k.queue[0].at, true
-}
-
 // Advance lets the running event go on as if it were another event at t, which
 // must not lie in the past, and reports whether it may: on the virtual clock,
 // when no event is due up to and including t and the run goes on. A chain of
