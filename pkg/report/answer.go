@@ -28,17 +28,11 @@ type comparison struct {
 	Value    string // the arm's median
 	Ratio    string
 	Interval string
+	Bounds   string // one-sided, which the verdict compares with the margin
 	Pairs    int
 	Verdict  string
 	Reason   string
 }
-
-// Verdicts as analysis writes them.
-const (
-	protected    = "protected"
-	degraded     = "degraded"
-	noConclusion = "no conclusion"
-)
 
 func (s study) answer() answer {
 	a := answer{Comparisons: s.comparisons()}
@@ -82,25 +76,31 @@ func (s study) interactiveSentence() string {
 			continue
 		}
 		c := a.Against[key]
-		verdict := c.Verdict
-		if verdict != protected && verdict != degraded {
-			verdict = noConclusion
+		verdict, why := c.Verdict, ""
+		if verdict != analysis.VerdictProtected && verdict != analysis.VerdictDegraded {
+			verdict = analysis.VerdictNoConclusion
+			if c.Low != nil && c.Reason != "" { // a verdict that was withheld
+				why = "; " + prose(c.Reason)
+			}
 		}
-		groups[verdict] = append(groups[verdict], a.Tag.Label()+" ("+evidence(a, c)+")")
+		if verdict == analysis.VerdictProtected {
+			why = s.cost(a, key)
+		}
+		groups[verdict] = append(groups[verdict], a.Tag.Label()+" ("+evidence(a, c)+why+")")
 	}
 	var clauses []string
-	if arms := groups[protected]; arms != nil {
+	if arms := groups[analysis.VerdictProtected]; arms != nil {
 		within := ""
 		if s.Experiment.Margin > 0 {
 			within = " within " + s.margin()
 		}
 		clauses = append(clauses, "protected"+within+" in "+list(arms))
 	}
-	if arms := groups[degraded]; arms != nil {
+	if arms := groups[analysis.VerdictDegraded]; arms != nil {
 		clauses = append(clauses, "degraded in "+list(arms))
 	}
 	subject := "Against " + s.Baseline.Tag.Label() + ", " + metricName(key)
-	open := groups[noConclusion]
+	open := groups[analysis.VerdictNoConclusion]
 	switch {
 	case len(clauses) == 0 && open == nil:
 		return "No conclusion: there is no arm to compare with " + s.Baseline.Tag.Label() + "."
@@ -112,13 +112,24 @@ func (s study) interactiveSentence() string {
 	return subject + " is " + list(clauses) + "; no conclusion for " + list(open) + "."
 }
 
+// cost names the other metrics that an arm degrades, so that a protected one is
+// never told alone.
+func (s study) cost(a arm, key string) string {
+	text := ""
+	for _, other := range slices.SortedFunc(maps.Keys(a.Against), s.byImportance) {
+		if other != key && a.Against[other].Verdict == analysis.VerdictDegraded {
+			text += "; but " + metricName(other) + " is degraded"
+		}
+	}
+	return text
+}
+
 // evidence is the ratio behind a verdict, or why there is none, always with n.
 func evidence(a arm, c analysis.Comparison) string {
 	n := fmt.Sprintf("n\u00a0=\u00a0%d", c.Pairs)
 	switch {
 	case c.Ratio != nil && c.Low != nil && c.High != nil:
-		return fmt.Sprintf("%s, %.0f\u00a0%% CI %s–%s, %s", times(*c.Ratio), 100*c.Level,
-			strings.TrimPrefix(times(*c.Low), "×"), strings.TrimPrefix(times(*c.High), "×"), n)
+		return fmt.Sprintf("%s, %.0f\u00a0%% CI %s, %s", times(*c.Ratio), 100*c.Level, interval(*c.Low, *c.High), n)
 	case c.Ratio != nil:
 		return times(*c.Ratio) + ", no interval, " + n
 	case c.Reason != "":
@@ -174,7 +185,7 @@ func (s study) comparisons() []comparison {
 			}
 			row := comparison{
 				Arm: a.Tag, Metric: metricName(key), Pairs: c.Pairs, Verdict: c.Verdict, Reason: prose(c.Reason),
-				Baseline: dash, Value: median(a.Metrics[key]), Ratio: dash, Interval: dash,
+				Baseline: dash, Value: median(a.Metrics[key]), Ratio: dash, Interval: dash, Bounds: dash,
 			}
 			if s.Baseline != nil {
 				row.Baseline = median(s.Baseline.Metrics[key])
@@ -183,7 +194,10 @@ func (s study) comparisons() []comparison {
 				row.Ratio = times(*c.Ratio)
 			}
 			if c.Low != nil && c.High != nil {
-				row.Interval = strings.TrimPrefix(times(*c.Low), "×") + "–" + strings.TrimPrefix(times(*c.High), "×")
+				row.Interval = interval(*c.Low, *c.High)
+			}
+			if c.OneSidedLow != nil && c.OneSidedHigh != nil {
+				row.Bounds = interval(*c.OneSidedLow, *c.OneSidedHigh)
 			}
 			all = append(all, row)
 		}
@@ -205,6 +219,11 @@ func (s study) byImportance(x, y string) int {
 		return len(s.Phases)
 	}
 	return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x, y))
+}
+
+// interval writes the ends of an interval of a ratio.
+func interval(low, high float64) string {
+	return strings.TrimPrefix(times(low), "×") + "–" + strings.TrimPrefix(times(high), "×")
 }
 
 func median(e analysis.Estimate) string {

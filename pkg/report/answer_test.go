@@ -34,14 +34,26 @@ func TestInteractiveSentenceSaysWhatTheVerdictsSay(t *testing.T) {
 		of   study
 		want string
 	}{
-		{"all three verdicts", verdicts(0.1, compared(1.02, protected), compared(3.9, degraded), compared(1.2, noConclusion)),
+		{"all three verdicts", verdicts(0.1, compared(1.02, analysis.VerdictProtected), compared(3.9, analysis.VerdictDegraded), compared(1.2, analysis.VerdictNoConclusion)),
 			"Against base, interactive TTFT p95 in burst is protected within 10 % in x (×1.02, 95 % CI 0.92–1.12, n = 3) and degraded in y (×3.90, 95 % CI 3.51–4.29, n = 3); no conclusion for z (×1.20, 95 % CI 1.08–1.32, n = 3)."},
 		{"a large ratio without a verdict is no conclusion", verdicts(0.1, compared(9, "")),
 			"Against base, interactive TTFT p95 in burst allows no conclusion for x (×9.00, 95 % CI 8.10–9.90, n = 3)."},
-		{"two protected arms", verdicts(0.1, compared(1, protected), compared(1.01, protected)),
+		{"two protected arms", verdicts(0.1, compared(1, analysis.VerdictProtected), compared(1.01, analysis.VerdictProtected)),
 			"Against base, interactive TTFT p95 in burst is protected within 10 % in x (×1.00, 95 % CI 0.90–1.10, n = 3) and y (×1.01, 95 % CI 0.91–1.11, n = 3)."},
 		{"a reason stands where the ratio is missing", verdicts(0.1, analysis.Comparison{Pairs: 0, Reason: "no valid pair"}),
 			"Against base, interactive TTFT p95 in burst allows no conclusion for x (no valid pair, n = 0)."},
+		{"a verdict that was withheld says why", verdicts(0.1, func() analysis.Comparison {
+			c := compared(1.02, analysis.VerdictNoConclusion)
+			c.Reason = "the comparison is among survivors"
+			return c
+		}()),
+			"Against base, interactive TTFT p95 in burst allows no conclusion for x (×1.02, 95 % CI 0.92–1.12, n = 3; the comparison is among survivors)."},
+		{"protected in one metric and degraded in another", func() study {
+			s := verdicts(0.1, compared(1.02, analysis.VerdictProtected))
+			s.Arms[1].Against["burst/interactive/itl/p95"] = compared(2, analysis.VerdictDegraded)
+			return s
+		}(),
+			"Against base, interactive TTFT p95 in burst is protected within 10 % in x (×1.02, 95 % CI 0.92–1.12, n = 3; but interactive ITL p95 in burst is degraded)."},
 		{"the baseline alone", verdicts(0.1), "No conclusion: there is no arm to compare with base."},
 		{"no baseline", newStudy(analysis.Results{Arms: []analysis.ArmResult{{Name: "a"}}}),
 			"No conclusion about interactive traffic: the experiment names no baseline to compare with."},

@@ -51,7 +51,7 @@ func TestBrowser(t *testing.T) {
 		chromedp.WindowSize(1200, 900),
 		chromedp.WSURLReadTimeout(2*time.Minute),
 	)
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...) // t.Context ends before Cleanup
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
@@ -63,15 +63,18 @@ func TestBrowser(t *testing.T) {
 			t.Log(err)
 		}
 	})
-	for name, test := range map[string]func(*testing.T, context.Context){
-		"every chart draws":                         everyChartDraws,
-		"charts are drawn anew in the dark":         chartsAreDrawnAnewInTheDark,
-		"the summary is copied":                     summaryIsCopied,
-		"the summary is copied without a clipboard": summaryIsCopiedWithoutClipboard,
-		"hostile names are text":                    hostileNamesAreText,
-		"tables and text are there without scripts": tablesAreThereWithoutScripts,
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, context.Context)
+	}{
+		{"every chart draws", everyChartDraws},
+		{"charts are drawn anew in the dark", chartsAreDrawnAnewInTheDark},
+		{"the summary is copied", summaryIsCopied},
+		{"the summary is copied without a clipboard", summaryIsCopiedWithoutClipboard},
+		{"hostile names are text", hostileNamesAreText},
+		{"tables and text are there without scripts", tablesAreThereWithoutScripts},
 	} {
-		t.Run(name, func(t *testing.T) { test(t, ctx) })
+		t.Run(test.name, func(t *testing.T) { test.run(t, ctx) })
 	}
 }
 

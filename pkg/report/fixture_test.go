@@ -41,13 +41,13 @@ func fixture() analysis.Results {
 			[3]float64{0.112, 0.342, 0.512}, [3]float64{0.0102, 0.0151, 0.0212}, "", 0, 0, 34, 0, 0.31},
 		{spec.Arm{Name: "s1-no-gateway", Description: "The batch prompts as ordinary requests, straight to the inference gateway.", Dispatch: spec.DispatchBacklog,
 			Backlog: spec.Backlog{Concurrency: 200}},
-			[3]float64{0.561, 1.798, 2.437}, [3]float64{0.0244, 0.0612, 0.0951}, "degraded", 3.1, 5.2, 128, 71, 0.97},
+			[3]float64{0.561, 1.798, 2.437}, [3]float64{0.0244, 0.0612, 0.0951}, analysis.VerdictDegraded, 3.1, 5.2, 128, 71, 0.97},
 		{spec.Arm{Name: "s2-ungated", Description: "Batch gateway, 100 requests in flight per endpoint, nothing adapts.", Dispatch: spec.DispatchSync,
 			Gateway: spec.Gateway{NumWorkers: 3, Concurrency: spec.Concurrency{Global: 200, PerEndpoint: 100}}},
-			[3]float64{0.397, 1.350, 1.981}, [3]float64{0.0213, 0.0497, 0.0733}, "degraded", 2.7, 4.6, 121, 32, 0.88},
+			[3]float64{0.397, 1.350, 1.981}, [3]float64{0.0213, 0.0497, 0.0733}, analysis.VerdictDegraded, 2.7, 4.6, 121, 32, 0.88},
 		{spec.Arm{Name: "s6-low-concurrency", Description: "Batch gateway, 20 requests in flight per endpoint.", Dispatch: spec.DispatchSync,
 			Gateway: spec.Gateway{NumWorkers: 3, Concurrency: spec.Concurrency{Global: 200, PerEndpoint: 20}}},
-			[3]float64{0.124, 0.357, 0.561}, [3]float64{0.0119, 0.0190, 0.0283}, "no conclusion", 1.1, 1.9, 54, 1, 0.52},
+			[3]float64{0.124, 0.357, 0.561}, [3]float64{0.0119, 0.0190, 0.0283}, analysis.VerdictNoConclusion, 1.1, 1.9, 54, 1, 0.52},
 	}
 	const trials = 3
 	profile := spec.Profile{
@@ -77,6 +77,7 @@ func fixture() analysis.Results {
 		},
 		Warnings: []analysis.Warning{
 			{Arm: "s1-no-gateway", Message: "1,204 of 9,720 interactive requests crossed from a burst into the idle phase after it"},
+			{Arm: "s6-low-concurrency", Trial: 2, Message: "INVALID: load on time (lateness p99 41 ms, 5 ms allowed: the generator's host was busy from 212 s to 240 s)"},
 			{Message: "prefix-cache hit rate differs by more than 10 points across arms: 61 % in s0-interactive-only, 47 % in s1-no-gateway"},
 		},
 	}
@@ -239,7 +240,7 @@ func fixtureJobs(c *analysis.CellResult, a fixtureArm, profile spec.Profile, wob
 		lines.Submitted += j.Requests
 		lines.OK += int(done[i])
 	}
-	lines.Lost = lines.Submitted - lines.OK
+	lines.Unfinished = lines.Submitted - lines.OK
 	c.Curves = append(c.Curves, curves...)
 	c.Batch = analysis.BatchSummary{
 		IdlePerS: measured(a.perIdle*rate, 3), BurstPerS: measured(a.perBurst*rate, 3), Lines: lines,
@@ -311,14 +312,14 @@ func estimate(unit string, values []*float64, reason string) analysis.Estimate {
 		e.Reason = fmt.Sprintf("%d trials allow no interval", len(known))
 		return e
 	}
-	mean, low, high := interval(known)
+	mean, low, high := spreadOf(known)
 	e.GeoMean, e.Low, e.High, e.Method = number(mean), number(low), number(high), "Student t on logs"
 	return e
 }
 
-// interval is the geometric mean of three values with Student's t for two degrees
+// spreadOf is the geometric mean of three values with Student's t for two degrees
 // of freedom.
-func interval(values []float64) (mean, low, high float64) {
+func spreadOf(values []float64) (mean, low, high float64) {
 	sum, squares := 0.0, 0.0
 	for _, v := range values {
 		sum += math.Log(v)
@@ -373,7 +374,7 @@ func fixtureSummary(a fixtureArm, baseline bool, cells []analysis.CellResult, pr
 			}
 		}
 	}
-	collect("idle/batch/requests_per_s/value", "1/s", func(c analysis.CellResult) analysis.Value { return c.Batch.IdlePerS })
+	collect("idle/batch/requests_per_s/value", "requests/s", func(c analysis.CellResult) analysis.Value { return c.Batch.IdlePerS })
 	collect("all/batch/ttft/p50", "s", func(c analysis.CellResult) analysis.Value { return c.Batch.TTFT.P50 })
 	if a.spec.Dispatch == spec.DispatchNone {
 		return arm
@@ -416,11 +417,16 @@ func fixtureCompare(arm *analysis.ArmResult, base analysis.ArmResult, verdict st
 			c.Ratio = number(math.Sqrt(ratios[0] * ratios[len(ratios)-1]))
 			c.Reason = fmt.Sprintf("%d pairs allow no interval", len(ratios))
 		default:
-			mean, low, high := interval(ratios)
+			mean, low, high := spreadOf(ratios)
 			c.Ratio, c.Low, c.High = number(mean), number(low), number(high)
 		}
 		if key == "burst/interactive/ttft/p95" || key == "burst/interactive/itl/p95" {
-			c.Verdict = verdict
+			c.Verdict, c.Margin = verdict, number(0.1)
+			if c.Low != nil {
+				// Student's t for two degrees of freedom, one-sided and two-sided.
+				half := math.Log(*c.High / *c.Ratio) * 2.919985580353726 / 4.302652729749462
+				c.OneSidedLow, c.OneSidedHigh = number(*c.Ratio*math.Exp(-half)), number(*c.Ratio*math.Exp(half))
+			}
 		}
 		arm.Against[key] = c
 	}

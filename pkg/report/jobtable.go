@@ -63,6 +63,7 @@ func (s study) accounting() []cellRow {
 			l := c.Batch.Lines
 			rows = append(rows, cellRow{Arm: a.Tag, Trial: c.Trial, Valid: c.Valid, Cols: []entry{
 				{Text: count(int64(l.Submitted))}, {Text: count(int64(l.OK))}, {Text: count(int64(l.Failed))},
+				{Text: count(int64(l.Unfinished))}, {Text: count(int64(l.Retried))},
 				{Text: count(int64(l.Lost)), Alarm: l.Lost > 0}, {Text: count(int64(l.Duplicated)), Alarm: l.Duplicated > 0},
 				value(c.Batch.IdlePerS, ""), value(c.Batch.BurstPerS, ""),
 			}})

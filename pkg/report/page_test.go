@@ -49,7 +49,8 @@ func TestSections(t *testing.T) {
 }
 
 func TestSameInputGivesTheSameBytes(t *testing.T) {
-	if html(t, fixture()) != html(t, fixture()) {
+	first, second := html(t, fixture()), html(t, fixture())
+	if first != second {
 		t.Error("two pages of the same results differ")
 	}
 }

@@ -49,8 +49,6 @@ func scaleOf(v float64, unit string) (name string, factor float64) {
 		return "s", 1
 	case "ratio":
 		return "%", 100
-	case "1/s":
-		return "/s", 1
 	case "", "1":
 		return "", 1
 	}

@@ -24,7 +24,7 @@ var knownGauges = [...]gauge{
 	{"vllm:num_requests_running", "requests running", false},
 	{"vllm:num_requests_waiting", "requests waiting", false},
 	{"vllm:kv_cache_usage_perc", "KV cache in use", true},
-	{"vllm:gpu_cache_usage_perc", "KV cache in use", true}, // its name before vLLM 0.10
+	{"batch_processor_aimd_concurrency_limit", "AIMD concurrency limit", false},
 }
 
 func gaugeOf(name string) (gauge, int) {
@@ -100,8 +100,14 @@ func hasCurve(c analysis.CellResult, names []string) bool {
 func serverPanels(id string, a arm, cell analysis.CellResult, idle string, names []string,
 	top map[string]float64, axis timeAxis) (figure, error) {
 	tag := a.Tag
+	var present []string
+	for _, name := range names {
+		if hasCurve(cell, []string{name}) {
+			present = append(present, name)
+		}
+	}
 	f := figure{
-		ID: id, Arm: &tag, Height: len(names)*(panelHeight+panelGap) + 26,
+		ID: id, Arm: &tag, Height: len(present)*(panelHeight+panelGap) + 26,
 		Alt:     "Gauges of the model servers of " + tag.Label() + " over time; the table below has the numbers.",
 		Caption: fmt.Sprintf("Trial %d.", cell.Trial),
 		Heads:   []string{"At"},
@@ -112,7 +118,7 @@ func serverPanels(id string, a arm, cell analysis.CellResult, idle string, names
 	var texts, backdrops []any
 	var columns []analysis.Curve
 	sources := 0
-	for panel, name := range names {
+	for panel, name := range present {
 		g, _ := gaugeOf(name)
 		unit, factor := "", 1.0
 		end, _ := axisEnd(1.02 * top[name])
@@ -123,7 +129,7 @@ func serverPanels(id string, a arm, cell analysis.CellResult, idle string, names
 		texts = append(texts, chartText(g.title, "0", px(y+3), false))
 		chart.SetGlobalOptions(charts.WithGridOpts(opts.Grid{
 			Left: "48", Right: "14", Top: px(y + panelGap - 6), Height: px(panelHeight)}))
-		chart.ExtendXAxis(axis.option(panel, panel == len(names)-1))
+		chart.ExtendXAxis(axis.option(panel, panel == len(present)-1))
 		chart.ExtendYAxis(opts.YAxis{Type: "value", GridIndex: panel, Min: 0, Max: end,
 			MinInterval: end / 2, MaxInterval: end / 2, AxisLabel: &opts.AxisLabel{Show: opts.Bool(true), Formatter: types.FuncStr("{value}" + unit)}})
 		nth := 0

@@ -96,7 +96,7 @@ func (t *summary) value(a arm, key string) summaryCell {
 		}
 		return summaryCell{Text: dash, Title: reason, Note: t.note(reason)}
 	}
-	if e.Unit == "1/s" { // the head of the column says it
+	if strings.HasSuffix(e.Unit, "/s") { // the head of the column says it
 		e.Unit = ""
 	}
 	cell := summaryCell{Text: quantity(*e.Median, e.Unit), Title: estimateTitle(e)}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"bgbench/pkg/analysis"
@@ -119,6 +120,9 @@ func (s study) cellDetails() []cellDetail {
 func (s study) warnings() []string {
 	var texts []string
 	for _, w := range s.Results.Warnings {
+		if strings.HasPrefix(w.Message, "INVALID: ") {
+			continue // the failed checks say the same
+		}
 		text := prose(w.Message)
 		switch {
 		case w.Arm != "" && w.Trial > 0:
