@@ -15,8 +15,8 @@ func htmlCommand(env cli.Env) *ucli.Command {
 		Description: "RESULTS is what `bg-analyze compare` wrote, - is standard input. The page carries its\n" +
 			"scripts and data, loads nothing from the network and reads well without scripts.\n\n" +
 			cli.Examples(
-				"bg-report html -o report.html results/batch-gateway-ci/results.json",
-				"bg-analyze compare results/batch-gateway-ci | bg-report html -o report.html -"),
+				"bg-report html results/batch-gateway-ci/results.json -o report.html",
+				"bg-analyze compare results/batch-gateway-ci | bg-report html - -o report.html"),
 		Flags: []ucli.Flag{outputFlag()},
 		Action: func(c *ucli.Context) error {
 			return convert(c, env, report.HTML)

@@ -16,7 +16,7 @@ func mdCommand(env cli.Env) *ucli.Command {
 			"then the answer and the summary table.\n\n" +
 			cli.Examples(
 				"bg-report md results/batch-gateway-ci/results.json",
-				"bg-report md -o report.md results/batch-gateway-ci/results.json"),
+				"bg-report md results/batch-gateway-ci/results.json -o report.md"),
 		Flags: []ucli.Flag{outputFlag()},
 		Action: func(c *ucli.Context) error {
 			return convert(c, env, report.Markdown)
