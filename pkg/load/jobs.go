@@ -49,6 +49,7 @@ func (w *watch) submit() {
 		w.created = At(w.r.k.Now())
 		w.saw(b)
 		w.tick(1)
+		w.r.submitNext()
 		w.r.maybeStart()
 	})
 }

@@ -132,6 +132,25 @@ func TestScheduleTimeZeroWaitsForTheCreationOfAllJobs(t *testing.T) {
 	}
 }
 
+func TestJobsAreCreatedOneAfterTheOther(t *testing.T) {
+	k := kernel.NewVirtual()
+	service := &scripted{k: k, takes: time.Second, polls: endsAfter(1),
+		results: func(int) ([]Result, error) { return nil, nil }}
+	r, rows := virtualReplay(t, testSet(t, nil, 1, 1, 1), k, answering(k, 0, 0, 1), service, backlogNone)
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, j := range rows.jobs {
+		if j.Status == openai.BatchValidating {
+			found = append(found, fmt.Sprintf("%s at %v", j.Job, seconds(t, k, &j.ObservedAt)))
+		}
+	}
+	if got, want := strings.Join(found, ", "), "A at 1, B at 2, C at 3"; got != want {
+		t.Errorf("found %s, expected %s", got, want)
+	}
+}
+
 func TestALineThatWasAnsweredTwiceHasTwoRows(t *testing.T) {
 	k := kernel.NewVirtual()
 	stranger := Result{CustomID: "X-9", Status: record.StatusOK}

@@ -104,14 +104,23 @@ func (r *Replay) warn(format string, args ...any) {
 
 // begin runs at the kernel's time 0, which is the lead before schedule time 0.
 func (r *Replay) begin() {
-	for _, w := range r.jobs {
-		w.submit()
-	}
+	r.submitNext()
 	if r.backlog != nil {
 		r.backlog.begin()
 	}
 	r.maybeStart()
 	r.everySecond()
+}
+
+// submitNext submits the first job that is not created. One follows the other, so
+// that jobs are created in the same order in every arm.
+func (r *Replay) submitNext() {
+	for _, w := range r.jobs {
+		if !w.created.OK {
+			w.submit()
+			return
+		}
+	}
 }
 
 // maybeStart fixes schedule time 0 once every job is created.
