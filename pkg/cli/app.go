@@ -31,7 +31,7 @@ func Run(ctx context.Context, env Env, app *cli.App, args []string) int {
 	app.OnUsageError = usageError
 	prepare(app.Commands)
 	addEnvTwins(app.Flags)
-	return Report(env.Stderr, app.Name, app.RunContext(ctx, args))
+	return Report(env.Stderr, app.Name, app.RunContext(ctx, flagsFirst(app, args)))
 }
 
 func usageError(_ *cli.Context, err error, _ bool) error {
@@ -133,7 +133,7 @@ func Version() string {
 }
 
 // NoArgs returns a usage error when a command got positional arguments that it
-// does not take (flags after an argument end up there too).
+// does not take.
 func NoArgs(c *cli.Context) error { return MaxArgs(c, 0) }
 
 // MaxArgs is NoArgs for a command that takes up to n arguments.
@@ -141,11 +141,7 @@ func MaxArgs(c *cli.Context, n int) error {
 	if c.NArg() <= n {
 		return nil
 	}
-	err := Usagef("unexpected argument %q", c.Args().Get(n))
-	if strings.HasPrefix(c.Args().Get(n), "-") {
-		return WithHint(err, "flags go before arguments")
-	}
-	return err
+	return Usagef("unexpected argument %q", c.Args().Get(n))
 }
 
 // Examples formats the example block of a command's help.

@@ -60,7 +60,7 @@ func TestWrongUsageIsTwo(t *testing.T) {
 		{"unknown command", []string{"undo"}, `tool: unknown command "undo"`},
 		{"unknown flag", []string{"do", "--colour"}, "tool: flag provided but not defined: -colour\nhint: --help lists the flags"},
 		{"flag that is no number", []string{"do", "--some-number", "x"}, "tool: invalid value"},
-		{"flag after an argument", []string{"do", "x", "--some-number", "1"}, "hint: flags go before arguments"},
+		{"one argument too many", []string{"do", "x", "y"}, `tool: unexpected argument "y"`},
 		{"unknown log format", []string{"--log-format", "xml", "do"}, `tool: --log-format: found "xml", expected text or json`},
 	}
 	for _, tt := range tests {
@@ -73,6 +73,34 @@ func TestWrongUsageIsTwo(t *testing.T) {
 			}, tt.args...)
 			if code != ExitUsage || !strings.Contains(stderr, tt.stderr) || stdout != "" {
 				t.Errorf("got %d, stdout %q, stderr %q", code, stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestFlagsStandBeforeAndAfterArguments(t *testing.T) {
+	tests := []struct {
+		args   string
+		number int
+		rest   string
+	}{
+		{"do --some-number 3 x y", 3, "x y"},
+		{"do x --some-number 3 y", 3, "x y"},
+		{"do x y --some-number=3", 3, "x y"},
+		{"do - --some-number 3 --quiet", 3, "-"},
+		{"do --some-number 3 -- x --some-number 4", 3, "x --some-number 4"},
+		{"do do", 0, "do"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			code, _, stderr := tryTool(t, func(c *cli.Context) error {
+				if n, rest := c.Int("some-number"), strings.Join(c.Args().Slice(), " "); n != tt.number || rest != tt.rest {
+					t.Errorf("got %d %q, want %d %q", n, rest, tt.number, tt.rest)
+				}
+				return nil
+			}, strings.Fields(tt.args)...)
+			if code != 0 {
+				t.Errorf("exit code %d: %s", code, stderr)
 			}
 		})
 	}
