@@ -48,9 +48,7 @@ func ListenLocal(plan Stack, host string, port int) (*Local, error) {
 		}
 	}
 	for _, source := range st.Sources() {
-		mux := http.NewServeMux()
-		mux.Handle("GET /metrics", serve.MetricsHandler(k, source.Registry))
-		url, err := l.listen(host, 0, mux)
+		url, err := l.listen(host, 0, serve.ObservabilityHandler(k, source.Registry))
 		if err != nil {
 			l.close()
 			return nil, fmt.Errorf("metrics of %s: %w", source.Name, err)

@@ -129,7 +129,8 @@ func (a *answer) write(endpoint string, tokens int, end *sim.End) error {
 	if end != nil && end.Status == sim.StatusAborted {
 		return errors.New("aborted")
 	}
-	if end != nil && end.Status != http.StatusOK && !a.started {
+	failed := end != nil && end.Status != http.StatusOK
+	if failed && (endpoint == "" || a.stream == nil) {
 		writeEnd(a.w, *end)
 		return nil
 	}
@@ -154,7 +155,15 @@ func (a *answer) write(endpoint string, tokens int, end *sim.End) error {
 		header.Set(HeaderPod, endpoint)
 		a.stream.role()
 	}
-	a.stream.content(a.sent, tokens, end)
+	switch {
+	case !failed:
+		a.stream.content(a.sent, tokens, end)
+	case tokens > 0:
+		a.stream.content(a.sent, tokens, nil)
+		fallthrough
+	default:
+		a.stream.failure(*end)
+	}
 	a.sent += tokens
 	if _, err := a.w.Write(a.stream.bytes()); err != nil {
 		return err

@@ -55,10 +55,6 @@ func (c *chunkWriter) role() {
 // content builds a chunk with n tokens from token number first on, and the end of
 // the stream when end is set.
 func (c *chunkWriter) content(first, n int, end *sim.End) {
-	if end != nil && end.Status != 200 {
-		c.failure(*end)
-		return
-	}
 	c.buf = append(c.buf, c.prefix...)
 	c.buf = append(c.buf, `{"index":0,"delta":{"content":"`...)
 	for i := range n {

@@ -50,7 +50,8 @@ func (m *mailbox) signal() {
 	}
 }
 
-// take empties the mailbox. end is nil while the call goes on.
+// take empties the mailbox. endpoint is empty until the call was accepted, end is
+// nil while it goes on.
 func (m *mailbox) take() (endpoint string, tokens int, end *sim.End) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

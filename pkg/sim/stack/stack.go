@@ -8,7 +8,6 @@ import (
 	"bgbench/pkg/sim/gateway"
 	"bgbench/pkg/sim/kernel"
 	"bgbench/pkg/sim/metric"
-	"bgbench/pkg/sim/router"
 	"bgbench/pkg/spec"
 )
 
@@ -47,12 +46,21 @@ func New(k *kernel.Kernel, cfg Config) (*Stack, error) {
 		s.engines = append(s.engines, e)
 		backends = append(backends, e)
 	}
-	front := router.NewRoundRobin(backends)
+	front := newRoundRobin(backends)
 	s.inference = delayed{k: k, backend: front, by: cfg.Arm.PathLatency.Std()}
-	if cfg.Arm.Dispatch == spec.DispatchSync {
+	switch cfg.Arm.Dispatch {
+	case spec.DispatchNone, spec.DispatchBacklog:
+	case spec.DispatchSync:
+		gatewayConfig := gateway.Config{Gateway: cfg.Arm.Gateway, Seed: cfg.Seed}
+		if err := gatewayConfig.Validate(); err != nil {
+			return nil, fmt.Errorf("arm %s: gateway: %w", cfg.Arm.Name, err)
+		}
 		// The processor runs inside the cluster: it reaches the router without the
 		// client's path latency.
-		s.gateway = gateway.New(k, gateway.Config{Gateway: cfg.Arm.Gateway, Seed: cfg.Seed}, front)
+		s.gateway = gateway.New(k, gatewayConfig, front)
+	default:
+		return nil, fmt.Errorf("arm %s: dispatch: found %q, expected %s, %s or %s", cfg.Arm.Name,
+			cfg.Arm.Dispatch, spec.DispatchNone, spec.DispatchBacklog, spec.DispatchSync)
 	}
 	return s, nil
 }

@@ -2,6 +2,7 @@ package stack
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -129,14 +130,27 @@ func TestAbortOnTheWayInEndsTheCallOnce(t *testing.T) {
 	}
 }
 
-func TestUnknownModelIsNamedWithItsArm(t *testing.T) {
-	a, err := spec.LoadArm("s0-interactive-only", nil)
-	if err != nil {
-		t.Fatal(err)
+func TestWhatCannotBeBuiltIsNamedWithItsArm(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*Config)
+		want   string
+	}{
+		{"a model that the catalogue does not have", func(c *Config) { c.Model = "no/such" }, "arm s2-ungated: engine: "},
+		{"a gateway that could never dispatch", func(c *Config) { c.Arm.Gateway.Concurrency.PerEndpoint = 0 }, "arm s2-ungated: gateway: "},
+		{"a dispatch that the model does not have", func(c *Config) { c.Arm.Dispatch = "async" }, `arm s2-ungated: dispatch: found "async", expected none, backlog or sync`},
 	}
-	_, err = New(kernel.NewVirtual(), Config{Arm: a, Model: "no/such", MaxModelLen: 10})
-	if err == nil {
-		t.Fatal("a stack was built for a model that the catalogue does not have")
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			arm, err := spec.LoadArm("s2-ungated", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg := Config{Arm: arm, Model: "Qwen/Qwen3-8B", MaxModelLen: 100}
+			tt.change(&cfg)
+			if _, err := New(kernel.NewVirtual(), cfg); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
 	}
-	t.Log(err)
 }
