@@ -1,10 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sort"
 )
 
 // replay steps the scheduler through a case.
@@ -48,8 +48,8 @@ func newReplay(c *traceCase) *replay {
 	for i := range rank {
 		rank[i] = i
 	}
-	sort.SliceStable(rank, func(a, b int) bool {
-		return c.Requests[rank[a]].ArriveStep < c.Requests[rank[b]].ArriveStep
+	slices.SortStableFunc(rank, func(a, b int) int {
+		return cmp.Compare(c.Requests[a].ArriveStep, c.Requests[b].ArriveStep)
 	})
 	arrival := make([]int64, len(c.Requests))
 	for place, i := range rank {
@@ -87,7 +87,7 @@ func (r *replay) run() {
 			next++
 		}
 	}
-	if next = r.nextStep(next); next >= 0 && !r.stuck() {
+	if next = r.nextStep(next); next >= 0 && !r.stuck(next) {
 		r.differ(next, "steps", "more steps", "the end")
 	}
 	r.compareTotals()
@@ -97,9 +97,6 @@ func (r *replay) run() {
 // nextStep is the first step from i on that is run: the next arrival when nothing
 // is unfinished, -1 when nothing will ever be.
 func (r *replay) nextStep(i int) int {
-	if r.steps == 0 {
-		i = 0
-	}
 	if r.scheduler.Unfinished() > 0 {
 		return i
 	}
@@ -112,14 +109,15 @@ func (r *replay) nextStep(i int) int {
 	return next
 }
 
-// stuck says that nothing will ever be scheduled again: three empty steps and
-// neither an arrival nor an abort to come.
-func (r *replay) stuck() bool {
+// stuck says that from step next on nothing will ever be scheduled again: three
+// empty steps and neither an arrival nor an abort to come.
+func (r *replay) stuck(next int) bool {
 	if r.emptySteps < 3 {
 		return false
 	}
 	for k, q := range r.requests {
-		if q.state == stateNew || !q.ended() && r.c.Requests[k].AbortStep != nil {
+		abort := r.c.Requests[k].AbortStep
+		if q.state == stateNew || !q.ended() && abort != nil && *abort >= next {
 			return false
 		}
 	}
