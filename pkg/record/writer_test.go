@@ -148,27 +148,27 @@ func limitFileSize(t *testing.T, size uint64) (lift func()) {
 }
 
 func TestFullDiskIsReportedAndWholeBatchesStayReadable(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "requests.parquet")
-	w, err := Create[Request](path, nil)
+	path := filepath.Join(t.TempDir(), "jobs.parquet")
+	w, err := Create[Job](path, nil)
 	must(t, err)
-	rows := benchRequests(2 * batchRows)
+	rows := someRows[Job](2 * batchRows)
 	must(t, w.Write(rows[:batchRows]...)) // a whole batch
 	info, err := os.Stat(Partial(path))
 	must(t, err)
-	lift := limitFileSize(t, uint64(info.Size())+100_000)
+	lift := limitFileSize(t, uint64(info.Size())+10_000)
 	err = w.Write(rows[batchRows:]...)
 	lift()
 	if !errors.Is(err, syscall.EFBIG) {
 		t.Fatalf("Write: found %v, expected %v", err, syscall.EFBIG)
 	}
-	wantError(t, err, "writing bg_request rows: write "+Partial(path)+": ")
+	wantError(t, err, "writing bg_job rows: write "+Partial(path)+": ")
 	if err := w.Close(); !errors.Is(err, syscall.EFBIG) {
 		t.Errorf("Close: found %v, expected the same error", err)
 	}
 	if after, _ := os.Stat(Partial(path)); after.Size() != info.Size() {
 		t.Errorf("the partial file has %d bytes, expected the %d of its whole batch", after.Size(), info.Size())
 	}
-	n, err := Recover[Request](Partial(path), path)
+	n, err := Recover[Job](Partial(path), path)
 	if err != nil || n != batchRows {
 		t.Errorf("found %d rows and error %v, expected %d", n, err, batchRows)
 	}

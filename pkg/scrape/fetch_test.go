@@ -34,7 +34,7 @@ func TestServersAreAskedForProtobufThenText(t *testing.T) {
 	families := textFamilies(t, "# TYPE b counter\nb_total{a=\"1\"} 2\n# TYPE a gauge\na 1\n")
 	var found []expfmt.FormatType
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		format := expfmt.Negotiate(r.Header)
+		format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultAcceptedFormats()...)
 		if r.URL.Path == "/text" { // knows no protobuf, as the Python client
 			format = expfmt.NewFormat(expfmt.TypeTextPlain)
 		}

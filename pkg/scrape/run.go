@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
+	"bgbench/pkg/cli"
 	"bgbench/pkg/record"
 )
 
@@ -26,6 +28,8 @@ type Config struct {
 	MustAnswer bool
 	// Write takes the rows of a round.
 	Write func([]record.Sample) error
+	// Begun is called, if set, when the first round is written.
+	Begun func()
 }
 
 // Health is how often an endpoint was asked, how often in vain, and why the last time.
@@ -48,11 +52,14 @@ func Run(ctx context.Context, cfg Config) ([]Health, error) {
 		rows := cfg.round(ctx, targets)
 		if first && cfg.MustAnswer && ctx.Err() == nil {
 			if err := noneAnswered(targets); err != nil {
-				return healths(targets), err
+				return nil, err
 			}
 		}
 		if err := cfg.Write(rows); err != nil {
 			return healths(targets), err
+		}
+		if first && cfg.Begun != nil {
+			cfg.Begun()
 		}
 		select {
 		case <-ctx.Done():
@@ -125,15 +132,16 @@ func (cfg *Config) scrape(ctx context.Context, t *target) []record.Sample {
 	return t.page.Up(t.page.Append(nil, families, at), at, err == nil, took)
 }
 
+// noneAnswered is nil if one did.
 func noneAnswered(targets []*target) error {
-	var errs []error
+	var why []string
 	for _, t := range targets {
 		if t.Failures == 0 {
 			return nil
 		}
-		errs = append(errs, fmt.Errorf("%s at %s: %w", t.Source, t.URL, t.LastFailure))
+		why = append(why, fmt.Sprintf("%s at %s: %v", t.Source, t.URL, t.LastFailure))
 	}
-	return errors.Join(errs...)
+	return cli.WithHint(fmt.Errorf("no endpoint answered: %s", strings.Join(why, "; ")), "bg-deploy status STACK says what is up")
 }
 
 func healths(targets []*target) []Health {

@@ -142,7 +142,7 @@ func TestStackThatIsDownFailsOnlyWhereItMustAnswer(t *testing.T) {
 				Client: &http.Client{Transport: answers(func(*http.Request) (string, error) { return "", errors.New("connection refused") })},
 				Write:  func(rows []record.Sample) error { written += len(rows); return nil },
 			})
-			if must && (err == nil || err.Error() != "vllm-0 at http://127.0.0.1:9/metrics: connection refused" || written != 0) {
+			if must && (err == nil || err.Error() != "no endpoint answered: vllm-0 at http://127.0.0.1:9/metrics: connection refused" || written != 0) {
 				t.Errorf("found error %v and %d rows", err, written)
 			}
 			if !must && (err != nil || written != 4) {
@@ -188,5 +188,20 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 		if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, expected %s", err, want)
 		}
+	}
+}
+
+func upClient() *http.Client {
+	return &http.Client{Transport: answers(func(*http.Request) (string, error) { return "x 1\n", nil })}
+}
+
+func upConfig() Config {
+	return Config{Endpoints: []Endpoint{{"a", "http://a/metrics"}}, Interval: time.Hour, Client: upClient()}
+}
+
+func downConfig() Config {
+	return Config{
+		Endpoints: []Endpoint{{"a", "http://a/metrics"}}, Interval: time.Second, MustAnswer: true,
+		Client: &http.Client{Transport: answers(func(*http.Request) (string, error) { return "", errors.New("connection refused") })},
 	}
 }
