@@ -141,7 +141,7 @@ func serverPanels(id string, a arm, cell analysis.CellResult, idle string, names
 				charts.WithLineChartOpts(opts.LineChart{
 					XAxisIndex: panel, YAxisIndex: panel, ShowSymbol: opts.Bool(false), Symbol: "none"}),
 				charts.WithLineStyleOpts(opts.LineStyle{
-					Color: tag.colour(), Width: 1.5, Type: dashes[nth%len(dashes)], Opacity: opts.Float(tag.opacity())}),
+					Color: tag.colour(), Width: 1.2, Opacity: opts.Float(0.75 * tag.opacity())}),
 				charts.WithItemStyleOpts(opts.ItemStyle{Color: tag.colour()}),
 			)
 			f.Heads = append(f.Heads, seriesName(g, curve))

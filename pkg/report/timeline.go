@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -117,13 +118,13 @@ func curvesOf(cells []analysis.CellResult, prefix string) []string {
 func timeline(id string, a arm, cells []analysis.CellResult, idle string, axis timeAxis, top float64) (figure, error) {
 	tag := a.Tag
 	f := figure{
-		ID: id, Arm: &tag, Height: 262,
+		ID: id, Arm: &tag, Height: 266,
 		Alt: "Requests completed over time by the batch jobs of " + tag.Label() + "; the table below has the numbers.",
 	}
 	chart := charts.NewLine()
 	chart.XAxisList, chart.YAxisList = nil, nil
 	chart.SetGlobalOptions(
-		charts.WithGridOpts(opts.Grid{Left: "48", Right: "26", Top: "42", Bottom: "26"}),
+		charts.WithGridOpts(opts.Grid{Left: "48", Right: "26", Top: "46", Bottom: "26"}),
 		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "axis"}),
 	)
 	chart.ExtendXAxis(axis.option(0, true))
@@ -161,7 +162,7 @@ func timeline(id string, a arm, cells []analysis.CellResult, idle string, axis t
 		option["title"] = []any{chartText("completed requests", "0", "3", false)}
 		series, _ := option["series"].([]any)
 		series = append(series, backdrop(cells[0].Bands, idle, axis, 0, true, due))
-		if ends := jobEnds(cells[0], jobs, axis, tag); ends != nil {
+		if ends := jobEnds(cells[0], jobs, axis, top, tag); ends != nil {
 			series = append(series, ends)
 		}
 		option["series"] = series
@@ -178,17 +179,27 @@ func linePoints(curve analysis.Curve, axis timeAxis, factor float64) []opts.Line
 	return points
 }
 
-// jobEnds marks the last point of each job with the job's name.
-func jobEnds(cell analysis.CellResult, jobs []string, axis timeAxis, t tag) map[string]any {
+// jobEnds marks the last point of each job with the job's name. Jobs that end
+// together share one label, which would be unreadable three times over.
+func jobEnds(cell analysis.CellResult, jobs []string, axis timeAxis, top float64, t tag) map[string]any {
 	var data []map[string]any
+	var ends [][2]float64
 	for _, curve := range cell.Curves {
-		if n := len(curve.Points); n > 0 && slices.Contains(jobs, curve.Name) {
-			last := curve.Points[n-1]
-			data = append(data, map[string]any{
-				"name":  label(strings.TrimPrefix(curve.Name, jobPrefix)),
-				"value": [2]float64{rounded(last[0] * axis.factor), rounded(last[1])},
-			})
+		n := len(curve.Points)
+		if n == 0 || !slices.Contains(jobs, curve.Name) {
+			continue
 		}
+		end := [2]float64{rounded(curve.Points[n-1][0] * axis.factor), rounded(curve.Points[n-1][1])}
+		name := label(strings.TrimPrefix(curve.Name, jobPrefix))
+		near := slices.IndexFunc(ends, func(other [2]float64) bool {
+			return math.Abs(end[0]-other[0]) < 0.05*(axis.end-axis.start) && math.Abs(end[1]-other[1]) < 0.08*top
+		})
+		if near >= 0 {
+			data[near]["name"] = fmt.Sprint(data[near]["name"], " ", name)
+			name = ""
+		}
+		ends = append(ends, end)
+		data = append(data, map[string]any{"name": name, "value": end})
 	}
 	if data == nil {
 		return nil
@@ -260,7 +271,7 @@ func backdrop(bands []analysis.Band, idle string, axis timeAxis, panel int, name
 		"type": "line", "data": []any{}, "silent": true, "xAxisIndex": panel, "yAxisIndex": panel,
 		"markArea": map[string]any{
 			"silent": true, "data": areas,
-			"label": map[string]any{"position": "top", "distance": 3, "fontSize": 11, "color": "--muted", "formatter": "{b}"},
+			"label": map[string]any{"position": "top", "distance": 8, "fontSize": 11, "color": "--muted", "formatter": "{b}"},
 		},
 	}
 	if due != nil {
