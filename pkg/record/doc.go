@@ -12,6 +12,15 @@
 // Every nullable column is a pointer field: parquet-go writes wrong nulls for
 // value fields tagged optional (parquet-go/parquet-go#154).
 //
+// A file is written beside its name and renamed when it is whole:
+//
+//	w, err := record.Create[record.Job]("cell/jobs.parquet", nil) // cell/jobs.parquet.partial
+//	err = w.Write(rows...)                                        // there within a second
+//	err = w.Close()                                               // cell/jobs.parquet
+//
+//	r, err := record.ReadFile[record.Job]("cell/jobs.parquet")
+//	for row, err := range r.All() {
+//
 // bg-load and bg-scrape write rows, bg-analyze reads them, and anyone else reads
 // them with DuckDB, pandas or polars.
 package record
