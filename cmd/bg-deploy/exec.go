@@ -4,6 +4,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"bgbench/pkg/cli"
+	"bgbench/pkg/command"
 	"bgbench/pkg/deploy"
 )
 
@@ -27,10 +28,9 @@ func execCommand(env cli.Env) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			return deploy.Exec(c.Context, plan, deploy.ExecOptions{
+			program := command.Command{Args: c.Args().Slice(), Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr}
+			return deploy.Exec(c.Context, plan, program, deploy.ExecOptions{
 				Host: c.String("host"), Port: c.Int("port"), StackFile: c.String("output"),
-				Command: c.Args().Slice(),
-				Stdin:   env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr,
 			})
 		},
 	}

@@ -8,6 +8,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"bgbench/pkg/cli"
+	"bgbench/pkg/command"
 	"bgbench/pkg/deploy"
 	"bgbench/pkg/record"
 	"bgbench/pkg/scrape"
@@ -46,11 +47,11 @@ func runCommand(env cli.Env) *ucli.Command {
 			if err := checkRun(c, stack); err != nil {
 				return err
 			}
-			command := scrape.Command{Args: c.Args().Slice(), Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr}
+			program := command.Command{Args: c.Args().Slice(), Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr}
 			if stack.Target == spec.TargetModel {
-				return scrape.FromModel(c.Context, c.String("output"), command)
+				return scrape.FromModel(c.Context, c.String("output"), program)
 			}
-			return scrapeStack(c, env, config(c, stack), command)
+			return scrapeStack(c, env, config(c, stack), program)
 		},
 	}
 }
@@ -98,12 +99,12 @@ func config(c *ucli.Context, stack deploy.Stack) scrape.Config {
 }
 
 // scrapeStack ends when ctx is done or the command has ended.
-func scrapeStack(c *ucli.Context, env cli.Env, cfg scrape.Config, command scrape.Command) error {
+func scrapeStack(c *ucli.Context, env cli.Env, cfg scrape.Config, program command.Command) error {
 	log, err := cli.Logger(c)
 	if err != nil {
 		return err
 	}
-	healths, err := scrapeTo(c.Context, c.String("output"), env, cfg, command)
+	healths, err := scrapeTo(c.Context, c.String("output"), env, cfg, program)
 	for _, h := range healths {
 		if h.Failures > 0 {
 			log.Warn("scrapes failed", "source", h.Source, "url", h.URL, "failed", h.Failures, "of", h.Scrapes, "last", h.LastFailure.Error())
@@ -112,9 +113,9 @@ func scrapeStack(c *ucli.Context, env cli.Env, cfg scrape.Config, command scrape
 	return err
 }
 
-func scrapeTo(ctx context.Context, output string, env cli.Env, cfg scrape.Config, command scrape.Command) ([]scrape.Health, error) {
-	if len(command.Args) > 0 {
-		return scrape.During(ctx, cfg, output, command)
+func scrapeTo(ctx context.Context, output string, env cli.Env, cfg scrape.Config, program command.Command) ([]scrape.Health, error) {
+	if len(program.Args) > 0 {
+		return scrape.During(ctx, cfg, output, program)
 	}
 	cfg.MustAnswer = true
 	if output == "-" {

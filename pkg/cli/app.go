@@ -49,12 +49,37 @@ func unknownCommand(app *cli.App, name string) error {
 func prepare(commands []*cli.Command) {
 	for _, c := range commands {
 		c.OnUsageError = usageError
+		requireFlags(c)
 		c.HideHelpCommand = true
 		if len(c.Subcommands) == 0 {
 			c.Flags = append(c.Flags, commonFlags()...)
 		}
 		addEnvTwins(c.Flags)
 		prepare(c.Subcommands)
+	}
+}
+
+// requireFlags takes the check of required flags over from urfave/cli, which prints
+// the whole help on standard output when one is missing.
+func requireFlags(c *cli.Command) {
+	var required []string
+	for _, f := range c.Flags {
+		if f, ok := f.(*cli.StringFlag); ok && f.Required {
+			f.Required = false
+			required = append(required, f.Name)
+		}
+	}
+	action := c.Action
+	if len(required) == 0 || action == nil {
+		return
+	}
+	c.Action = func(c *cli.Context) error {
+		for _, name := range required {
+			if c.String(name) == "" {
+				return WithHint(Usagef("--%s: found none, expected a value", name), "--help shows an example")
+			}
+		}
+		return action(c)
 	}
 }
 

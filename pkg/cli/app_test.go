@@ -19,6 +19,8 @@ func tryTool(t *testing.T, action cli.ActionFunc, args ...string) (code int, std
 	var out, talk bytes.Buffer
 	app := &cli.App{Name: "tool", Commands: []*cli.Command{{
 		Name: "do", Flags: []cli.Flag{&cli.IntFlag{Name: "some-number"}}, Action: action,
+	}, {
+		Name: "need", Flags: []cli.Flag{&cli.StringFlag{Name: "input", Required: true}}, Action: action,
 	}}}
 	env := Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &talk, LookupEnv: os.LookupEnv}
 	code = Run(t.Context(), env, app, append([]string{"tool"}, args...))
@@ -61,6 +63,7 @@ func TestWrongUsageIsTwo(t *testing.T) {
 		{"unknown flag", []string{"do", "--colour"}, "tool: flag provided but not defined: -colour\nhint: --help lists the flags"},
 		{"flag that is no number", []string{"do", "--some-number", "x"}, "tool: invalid value"},
 		{"one argument too many", []string{"do", "x", "y"}, `tool: unexpected argument "y"`},
+		{"a required flag that is missing", []string{"need"}, "tool: --input: found none, expected a value\nhint: --help shows an example\n"},
 		{"unknown log format", []string{"--log-format", "xml", "do"}, `tool: --log-format: found "xml", expected text or json`},
 	}
 	for _, tt := range tests {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"bgbench/pkg/command"
 	"bgbench/pkg/record"
 )
 
@@ -56,8 +57,8 @@ func ToStream(ctx context.Context, cfg Config, w io.Writer) ([]Health, error) {
 // During is ToFile while a command runs, which begins after the first round: the
 // growth of a counter counts from there. It returns the exit status of the command
 // with what went wrong beside it.
-func During(ctx context.Context, cfg Config, path string, command Command) ([]Health, error) {
-	if err := command.find(); err != nil {
+func During(ctx context.Context, cfg Config, path string, program command.Command) ([]Health, error) {
+	if err := program.Find(); err != nil {
 		return nil, err
 	}
 	scraping, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -79,7 +80,7 @@ func During(ctx context.Context, cfg Config, path string, command Command) ([]He
 		recording := <-done
 		return healths, errors.Join(ctx.Err(), recording)
 	}
-	err := command.Run(ctx)
+	err := program.Run(ctx)
 	stop()
 	recording := <-done
 	return healths, withStatus(err, recording)
@@ -91,8 +92,8 @@ const SamplesVariable = "BG_MODEL_SAMPLES"
 
 // FromModel runs a command that drives the stack model, of which there is nothing
 // to scrape, and makes the Parquet file called path from the samples that it wrote.
-func FromModel(ctx context.Context, path string, command Command) error {
-	if err := command.find(); err != nil {
+func FromModel(ctx context.Context, path string, program command.Command) error {
+	if err := program.Find(); err != nil {
 		return err
 	}
 	partial := record.Partial(path)
@@ -102,15 +103,15 @@ func FromModel(ctx context.Context, path string, command Command) error {
 	if err := os.Remove(partial); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("making room for the samples of the model: %w", err)
 	}
-	command.Env = append(command.Env, SamplesVariable+"="+partial)
-	err := command.Run(ctx)
+	program.Env = append(program.Env, SamplesVariable+"="+partial)
+	err := program.Run(ctx)
 	finishing := record.Finish[record.Sample](partial, path)
 	if err != nil && errors.Is(finishing, os.ErrNotExist) {
 		return err // it failed before it had samples
 	}
 	if err == nil && errors.Is(finishing, os.ErrNotExist) {
 		return fmt.Errorf("%s wrote no samples to %s, which %s names; expected bg-load run on target model",
-			command.Args[0], partial, SamplesVariable)
+			program.Args[0], partial, SamplesVariable)
 	}
 	return withStatus(err, finishing)
 }

@@ -22,7 +22,7 @@ func MetricsHandler(k *kernel.Kernel, r *metric.Registry) http.Handler {
 		case <-req.Context().Done():
 			return
 		}
-		format := expfmt.Negotiate(req.Header)
+		format := expfmt.NegotiateAccept(req.Header, expfmt.DefaultAcceptedFormats()...)
 		var page bytes.Buffer
 		encoder := expfmt.NewEncoder(&page, format)
 		for _, mf := range families {

@@ -1,4 +1,4 @@
-package scrape
+package command
 
 import (
 	"context"
@@ -10,12 +10,10 @@ import (
 	"os/signal"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"bgbench/pkg/cli"
 )
 
-// Command is a program that runs while its stack is scraped.
+// Command is a program with its surroundings.
 type Command struct {
 	Args           []string // name first
 	Env            []string // beyond that of this process
@@ -23,8 +21,8 @@ type Command struct {
 	Stdout, Stderr io.Writer
 }
 
-// find fails if there is no such program, before anything is begun for it.
-func (c Command) find() error {
+// Find fails if there is no such program, before anything is begun for it.
+func (c Command) Find() error {
 	if _, err := exec.LookPath(c.Args[0]); err != nil {
 		return cli.Usage(fmt.Errorf("running %s: %w", c.Args[0], err))
 	}
@@ -45,6 +43,8 @@ func (c Command) Run(ctx context.Context) error {
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
 	cmd.Env = append(cmd.Environ(), c.Env...)
+	release := dieWithParent(cmd)
+	defer release()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("running %s: %w", c.Args[0], err)
 	}
@@ -72,18 +72,6 @@ func (c Command) Run(ctx context.Context) error {
 	}
 }
 
-// ownsTerminal reports whether this process is in the foreground of a terminal, so
-// that an interrupt goes to all processes of its group.
-func ownsTerminal() bool {
-	terminal, err := os.Open("/dev/tty")
-	if err != nil {
-		return false
-	}
-	defer terminal.Close()
-	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
-	return err == nil && group == unix.Getpgrp()
-}
-
 func exitStatus(name string, err error) error {
 	var exit *exec.ExitError
 	switch {
@@ -97,17 +85,4 @@ func exitStatus(name string, err error) error {
 		code = 128 + int(status.Signal()) // as shells do
 	}
 	return cli.StatusError{Code: code}
-}
-
-// withStatus returns the error of a command, or other with the exit code of the
-// command that failed too.
-func withStatus(command, other error) error {
-	var status cli.StatusError
-	switch {
-	case other == nil:
-		return command
-	case errors.As(command, &status):
-		return cli.StatusError{Code: status.Code, Err: other}
-	}
-	return errors.Join(command, other)
 }
