@@ -290,6 +290,9 @@ func chartsAreDrawnAnewInTheDark(t *testing.T, browser context.Context) {
 	if !eval[bool](t, b, oneChart+`.includes('#0072b2')`) {
 		t.Error("the printed chart keeps the colours of the dark")
 	}
+	if !eval[bool](t, b, `Array.from(document.querySelectorAll('.chart svg')).every(function (svg) { return svg.hasAttribute('viewBox'); })`) {
+		t.Error("a printed chart cannot shrink to the paper")
+	}
 	eval[bool](t, b, `window.dispatchEvent(new Event('afterprint'))`)
 	if !eval[bool](t, b, oneChart+`.includes('#3d9cdb')`) {
 		t.Error("the chart stays light after printing")

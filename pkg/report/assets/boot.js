@@ -136,12 +136,22 @@
   echarts.registerCustomSeries('bgTrials', trials);
   draw();
   dark.addEventListener('change', draw);
-  // Paper is light whatever the screen is.
-  window.addEventListener('beforeprint', function () { root.dataset.scheme = 'light'; draw(); });
+  // Paper is light whatever the screen is, and narrower: a view box lets page.css
+  // shrink the drawings to it.
+  window.addEventListener('beforeprint', function () {
+    root.dataset.scheme = 'light';
+    draw();
+    document.querySelectorAll('.chart svg').forEach(function (svg) {
+      svg.setAttribute('viewBox', '0 0 ' + svg.getAttribute('width') + ' ' + svg.getAttribute('height'));
+    });
+  });
   window.addEventListener('afterprint', function () { delete root.dataset.scheme; draw(); });
   var pending = 0;
   window.addEventListener('resize', function () {
     cancelAnimationFrame(pending);
-    pending = requestAnimationFrame(function () { charts.forEach(function (c) { c.resize(); }); });
+    pending = requestAnimationFrame(function () {
+      if (root.dataset.scheme) { return; } // printing
+      charts.forEach(function (c) { c.resize(); });
+    });
   });
 }());
