@@ -24,6 +24,19 @@ type Call struct {
 	Path string
 	// TTFTBudget is the value of x-slo-ttft-ms, 0 when the request has none.
 	TTFTBudget time.Duration
+	// Stream asks for the answer token by token.
+	Stream bool
+	// PromptEstimate is what a router without a tokenizer takes for the prompt's
+	// tokens: a quarter of its bytes. 0 means that it counts Prompt, as for a prompt
+	// that came as token ids.
+	PromptEstimate int
+	// NoOutput says that max_tokens is 0, not left out.
+	NoOutput bool
+	// BodyBytes is the size of the request's body, 0 when it never was one.
+	BodyBytes int
+	// Subset names the endpoints that the call may go to (Envoy's subset hint); all
+	// when it is empty.
+	Subset []string
 }
 
 // Reply receives what becomes of a Call, in the order of the instants. A Call
@@ -55,8 +68,11 @@ type End struct {
 	// RetryAfter is the value of Retry-After, if any.
 	RetryAfter string
 	// Body is the body of the answer when it is not the one that Completion or
-	// ErrorBody builds; a fault injector sets it.
+	// ErrorBody builds; a router and a fault injector set it.
 	Body []byte
+	// Cut says that the connection was closed after a stream had begun: the client
+	// holds a 200 and part of an answer. Status is StatusNoAnswer then.
+	Cut bool
 }
 
 // StatusAborted marks a call that its caller cancelled (nginx's 499).

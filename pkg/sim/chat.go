@@ -9,10 +9,11 @@ import (
 // it renders the chat template and tokenises. Headers are the caller's to add.
 func NewCall(id string, req *openai.ChatRequest) *Call {
 	messages := make([]token.Message, len(req.Messages))
-	chars := 0
+	chars, roles := 0, 0
 	for i, m := range req.Messages {
 		messages[i] = token.Message{Role: m.Role, Content: m.Content}
 		chars += len(m.Content)
+		roles += len(m.Role)
 	}
 	// Tokens of generated text are some six characters long; a guess that is too
 	// small only costs a copy.
@@ -25,6 +26,9 @@ func NewCall(id string, req *openai.ChatRequest) *Call {
 		IgnoreEOS: req.IgnoreEOS,
 		Priority:  req.Priority,
 		CacheSalt: req.CacheSalt,
+		Stream:    req.Stream,
+		// llm-d's router packs roles and contents into tokens of four bytes.
+		PromptEstimate: (chars + roles + 3) / 4,
 	}
 }
 
