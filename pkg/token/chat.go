@@ -23,12 +23,22 @@ const (
 // AppendChat appends the ids of the rendered chat template for messages to dst.
 func AppendChat(dst []uint32, messages []Message) []uint32 {
 	for _, m := range messages {
-		dst = append(dst, idStart)
-		dst = appendRole(dst, m.Role)
-		dst = append(dst, idNewline)
-		dst = Append(dst, m.Content)
-		dst = append(dst, idEnd, idNewline)
+		dst = AppendMessage(dst, m)
 	}
+	return AppendReply(dst)
+}
+
+// AppendMessage appends the part of AppendChat that is one message's.
+func AppendMessage(dst []uint32, m Message) []uint32 {
+	dst = append(dst, idStart)
+	dst = appendRole(dst, m.Role)
+	dst = append(dst, idNewline)
+	dst = Append(dst, m.Content)
+	return append(dst, idEnd, idNewline)
+}
+
+// AppendReply appends the end of AppendChat, the generation prompt.
+func AppendReply(dst []uint32) []uint32 {
 	dst = append(dst, idStart)
 	dst = appendRole(dst, "assistant")
 	return append(dst, idNewline)

@@ -23,6 +23,11 @@ func Count(text string) int {
 // ids; different tokens have different ids but for hash collisions.
 func Append(dst []uint32, text string) []uint32 {
 	for i := 0; i < len(text); {
+		if id, size := shortWord(text[i:]); size > 0 {
+			dst = append(dst, id)
+			i += size
+			continue
+		}
 		id, size := next(text[i:])
 		if size == 0 {
 			break
