@@ -11,17 +11,21 @@ import (
 type ModelTransport struct {
 	K       *kernel.Kernel
 	Backend sim.Backend
+
+	tokenizer sim.Tokenizer
+	text      []byte // scratch
 }
 
 // Start implements Transport.
-func (t ModelTransport) Start(req *Request, done func(Attempt)) (cancel func()) {
-	f := &modelFlight{call: sim.NewCall(req.ID, req.Chat), done: done}
+func (t *ModelTransport) Start(req *Request, done func(Attempt)) (cancel func()) {
+	f := &modelFlight{of: t, call: t.tokenizer.NewCall(req.ID, req.Chat), done: done}
 	f.a.Sent = At(t.K.Now())
 	return t.Backend.Submit(f.call, f)
 }
 
 // modelFlight is the sim.Reply that makes an Attempt.
 type modelFlight struct {
+	of   *ModelTransport
 	call *sim.Call
 	done func(Attempt)
 	a    Attempt
@@ -35,7 +39,18 @@ func (f *modelFlight) Headers(at kernel.Time, endpoint string) {
 
 // Tokens implements sim.Reply. The model sends one chunk for the tokens of one
 // instant, as vLLM does.
-func (f *modelFlight) Tokens(at kernel.Time, n int) { f.a.Content(at, n) }
+func (f *modelFlight) Tokens(at kernel.Time, n int) {
+	if f.a.ChunkTokens == nil {
+		// There will be a chunk a token. Growing the lists in steps costs more than all
+		// the rest that is done for a chunk (BenchmarkModelRun).
+		chunks := min(f.call.MaxTokens, maxChunksAhead)
+		f.a.ChunkTokens, f.a.ChunkGaps = make([]int32, 0, chunks), make([]float32, 0, chunks)
+	}
+	f.a.Content(at, n)
+}
+
+// maxChunksAhead bounds what an answer takes before its tokens are there.
+const maxChunksAhead = 1 << 14
 
 // End implements sim.Reply.
 func (f *modelFlight) End(at kernel.Time, end sim.End) {
@@ -47,7 +62,7 @@ func (f *modelFlight) End(at kernel.Time, end sim.End) {
 		a.Status = record.StatusCancelled
 	} else {
 		a.HTTPStatus = end.Status
-		a.finish(f.call.Prompt, end)
+		f.finish(end)
 	}
 	// What was generated is known from the chunks, even of a call that was aborted.
 	if len(a.ChunkTokens) > 0 {
@@ -61,7 +76,8 @@ func (f *modelFlight) End(at kernel.Time, end sim.End) {
 }
 
 // finish takes an end that the stack gave.
-func (a *Attempt) finish(prompt []uint32, end sim.End) {
+func (f *modelFlight) finish(end sim.End) {
+	a := &f.a
 	if end.Status != 200 {
 		a.Status = openai.RefusalStatus(end.Status, end.DroppedReason)
 		a.Error = end.Message
@@ -70,5 +86,6 @@ func (a *Attempt) finish(prompt []uint32, end sim.End) {
 	a.Status = record.StatusOK
 	a.PromptTokens = ptr(int64(end.Usage.PromptTokens))
 	a.CachedTokens = ptr(int64(end.Usage.CachedTokens))
-	a.OutputSHA256 = hashOf(sim.OutputOf(prompt).Text(end.Usage.OutputTokens))
+	f.of.text = f.call.Output().AppendText(f.of.text[:0], end.Usage.OutputTokens)
+	a.OutputSHA256 = hashOf(f.of.text)
 }

@@ -23,7 +23,7 @@ func (o Options) openModel(id Identity) (target, error) {
 	}
 	t := target{
 		k:         k,
-		transport: ModelTransport{K: k, Backend: st.Inference()},
+		transport: &ModelTransport{K: k, Backend: st.Inference()},
 		close:     func() error { return nil },
 	}
 	if g := st.Gateway(); g != nil {

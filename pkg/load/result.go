@@ -114,7 +114,7 @@ func statusOfCode(code string) string {
 	return record.StatusHTTPError
 }
 
-func hashOf(text string) string {
+func hashOf[T string | []byte](text T) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }

@@ -37,6 +37,16 @@ type Call struct {
 	// Subset names the endpoints that the call may go to (Envoy's subset hint); all
 	// when it is empty.
 	Subset []string
+
+	output Output // of Prompt; the zero Output while nobody has computed it
+}
+
+// Output returns what the call generates.
+func (c *Call) Output() Output {
+	if c.output != (Output{}) {
+		return c.output
+	}
+	return OutputOf(c.Prompt)
 }
 
 // Reply receives what becomes of a Call, in the order of the instants. A Call

@@ -1,27 +1,24 @@
 package sim
 
-import (
-	"bgbench/pkg/openai"
-	"bgbench/pkg/token"
-)
+import "bgbench/pkg/openai"
 
 // NewCall turns the body of a chat request into a Call, as vLLM's front end does:
 // it renders the chat template and tokenises. Headers are the caller's to add.
-func NewCall(id string, req *openai.ChatRequest) *Call {
-	messages := make([]token.Message, len(req.Messages))
+func NewCall(id string, req *openai.ChatRequest) *Call { return new(Tokenizer).NewCall(id, req) }
+
+// NewCall is the function NewCall.
+func (t *Tokenizer) NewCall(id string, req *openai.ChatRequest) *Call {
 	chars, roles := 0, 0
-	for i, m := range req.Messages {
-		messages[i] = token.Message{Role: m.Role, Content: m.Content}
+	for _, m := range req.Messages {
 		chars += len(m.Content)
 		roles += len(m.Role)
 	}
-	// Tokens of generated text are some six characters long; a guess that is too
-	// small only costs a copy.
-	prompt := make([]uint32, 0, chars/5+16)
+	prompt, output := t.prompt(req.Messages)
 	return &Call{
 		ID:        id,
 		Model:     req.Model,
-		Prompt:    token.AppendChat(prompt, messages),
+		Prompt:    prompt,
+		output:    output,
 		MaxTokens: req.MaxTokens,
 		IgnoreEOS: req.IgnoreEOS,
 		Priority:  req.Priority,
@@ -41,7 +38,7 @@ func Completion(call *Call, end End, created int64) openai.ChatCompletion {
 		Created: created,
 		Model:   call.Model,
 		Choices: []openai.Choice{{
-			Message:      openai.Message{Role: "assistant", Content: OutputOf(call.Prompt).Text(end.Usage.OutputTokens)},
+			Message:      openai.Message{Role: "assistant", Content: call.Output().Text(end.Usage.OutputTokens)},
 			FinishReason: end.FinishReason,
 		}},
 		Usage: WireUsage(end.Usage),

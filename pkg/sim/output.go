@@ -1,7 +1,8 @@
 package sim
 
 import (
-	"strings"
+	"encoding/binary"
+	"slices"
 
 	"bgbench/pkg/token"
 )
@@ -12,9 +13,15 @@ import (
 type Output struct{ hash uint64 }
 
 // OutputOf returns the output of prompt. The hash is FNV-1a over its token ids.
-func OutputOf(prompt []uint32) Output {
-	h := uint64(0xcbf29ce484222325)
-	for _, id := range prompt {
+func OutputOf(prompt []uint32) Output { return noPrompt.after(prompt) }
+
+// noPrompt is the output of a prompt without tokens.
+var noPrompt = Output{0xcbf29ce484222325}
+
+// after returns the output of a prompt that goes on with ids after the one of o.
+func (o Output) after(ids []uint32) Output {
+	h := o.hash
+	for _, id := range ids {
 		h = (h ^ uint64(id)) * 0x100000001b3
 	}
 	return Output{h}
@@ -36,14 +43,38 @@ func (o Output) word(i int) uint64 {
 }
 
 // Text returns the first n tokens as one string.
-func (o Output) Text(n int) string {
-	var b strings.Builder
-	b.Grow(5 * n)
+func (o Output) Text(n int) string { return string(o.AppendText(nil, n)) }
+
+// AppendText appends the first n tokens to dst. Every word fits in eight bytes, so
+// that it is copied as one number and its rest overwritten by the next word
+// (BenchmarkAppendText).
+func (o Output) AppendText(dst []byte, n int) []byte {
+	dst = slices.Grow(dst, longestWord*n+8)
+	at := len(dst)
+	to := dst[:cap(dst)]
 	for i := range n {
-		b.WriteString(o.Token(i))
+		word := &packedWords[o.word(i)]
+		binary.LittleEndian.PutUint64(to[at:], word.text)
+		at += word.size
 	}
-	return b.String()
+	return to[:at]
 }
+
+// longestWord is the length of the longest of outputWords.
+const longestWord = 6
+
+// packedWords are outputWords as numbers.
+var packedWords = func() (packed [len(outputWords)]struct {
+	text uint64
+	size int
+}) {
+	for i, word := range outputWords {
+		var text [8]byte
+		packed[i].size = copy(text[:], word)
+		packed[i].text = binary.LittleEndian.Uint64(text[:])
+	}
+	return packed
+}()
 
 // outputWords are single tokens, with their leading space, of the common BPE
 // vocabularies.

@@ -75,7 +75,7 @@ const (
 // block of output tokens fills.
 func (c *call) OutputID(i int) uint32 {
 	if c.output == (sim.Output{}) {
-		c.output = sim.OutputOf(c.source.Prompt)
+		c.output = c.source.Output()
 	}
 	return c.output.ID(i)
 }

@@ -13,6 +13,8 @@ type Gateway struct {
 	backend sim.Backend
 	newID   func(prefix string) string
 
+	tokenizer sim.Tokenizer // of the inference server
+
 	files   map[string]*file
 	batches map[string]*batch
 	queue   jobQueue

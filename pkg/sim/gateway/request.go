@@ -74,7 +74,7 @@ func (q *request) send() {
 		g.k.After(0, func() { q.over(end) })
 		return
 	}
-	q.call = sim.NewCall(q.id, body)
+	q.call = g.tokenizer.NewCall(q.id, body)
 	q.call.Objective = g.cfg.InferenceObjective
 	q.call.TTFTBudget = q.budget
 	if g.cfg.SendFairnessHeader {

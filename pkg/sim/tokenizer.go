@@ -1,0 +1,60 @@
+package sim
+
+import (
+	"bgbench/pkg/openai"
+	"bgbench/pkg/token"
+)
+
+// Tokenizer makes Calls and remembers the system prompts that it has seen: a
+// workload repeats a few of them thousands of times, and each is longer than what
+// follows (BenchmarkNewCall). The zero Tokenizer is ready; it belongs to one
+// goroutine.
+type Tokenizer struct {
+	known map[string]prefix
+}
+
+// prefix is what a system prompt at the start of a chat becomes.
+type prefix struct {
+	ids    []uint32
+	output Output // of the ids alone
+}
+
+// maxKnownPrefixes bounds the memory of a Tokenizer whose callers never repeat
+// themselves.
+const maxKnownPrefixes = 1024
+
+// prompt renders messages and returns the ids, and the output that they have.
+func (t *Tokenizer) prompt(messages []openai.Message) ([]uint32, Output) {
+	start, rest := prefix{output: noPrompt}, messages
+	if len(messages) > 0 && messages[0].Role == "system" {
+		start, rest = t.prefix(messages[0].Content), messages[1:]
+	}
+	chars := 0
+	for _, m := range rest {
+		chars += len(m.Content)
+	}
+	// Tokens of generated text are some six characters long; a guess that is too
+	// small only costs a copy.
+	ids := append(make([]uint32, 0, len(start.ids)+chars/5+16), start.ids...)
+	for _, m := range rest {
+		ids = token.AppendMessage(ids, token.Message{Role: m.Role, Content: m.Content})
+	}
+	ids = token.AppendReply(ids)
+	return ids, start.output.after(ids[len(start.ids):])
+}
+
+func (t *Tokenizer) prefix(system string) prefix {
+	p, ok := t.known[system]
+	if ok {
+		return p
+	}
+	p.ids = token.AppendMessage(make([]uint32, 0, len(system)/5+16), token.Message{Role: "system", Content: system})
+	p.output = OutputOf(p.ids)
+	if t.known == nil {
+		t.known = map[string]prefix{}
+	}
+	if len(t.known) < maxKnownPrefixes {
+		t.known[system] = p
+	}
+	return p
+}
