@@ -1,19 +1,21 @@
 package inputs
 
 import (
-	"bytes"
 	"strconv"
+	"strings"
+	"unsafe"
 )
 
 // decodePrompt decodes a line that AppendPrompt wrote, if its text needs no escape.
 // Every cell opens its inputs, and encoding/json takes the longest part of that
-// (BenchmarkOpen). Any other line is left to encoding/json: ok is false.
+// (BenchmarkOpen). Any other line is left to encoding/json: ok is false. The text of
+// the prompt is part of line, which nobody may change afterwards.
 func decodePrompt(line []byte) (p Prompt, ok bool) {
-	c := cursor{line, true}
+	c := cursor{unsafe.String(unsafe.SliceData(line), len(line)), true}
 	c.literal(`{"prompt":`)
 	p.Prompt = c.integer()
 	c.literal(`,"system_prompt":`)
-	if bytes.HasPrefix(c.rest, []byte("null")) {
+	if strings.HasPrefix(c.rest, "null") {
 		c.literal("null")
 	} else {
 		system := c.integer()
@@ -34,12 +36,12 @@ func decodePrompt(line []byte) (p Prompt, ok bool) {
 
 // cursor reads a line from left to right; ok turns false where it is not as expected.
 type cursor struct {
-	rest []byte
+	rest string
 	ok   bool
 }
 
 func (c *cursor) literal(s string) {
-	if !bytes.HasPrefix(c.rest, []byte(s)) {
+	if !strings.HasPrefix(c.rest, s) {
 		c.ok = false
 		return
 	}
@@ -51,9 +53,9 @@ func (c *cursor) integer() int {
 	for end < len(c.rest) && (c.rest[end] == '-' || '0' <= c.rest[end] && c.rest[end] <= '9') {
 		end++
 	}
-	n, err := strconv.Atoi(string(c.rest[:end]))
+	n, err := strconv.Atoi(c.rest[:end])
 	// JSON has no leading zero; the other decoder says so.
-	if err != nil || strconv.Itoa(n) != string(c.rest[:end]) {
+	if err != nil || strconv.Itoa(n) != c.rest[:end] {
 		c.ok = false
 		return 0
 	}
@@ -63,12 +65,12 @@ func (c *cursor) integer() int {
 
 func (c *cursor) plainString() string {
 	c.literal(`"`)
-	end := bytes.IndexByte(c.rest, '"')
+	end := strings.IndexByte(c.rest, '"')
 	if end < 0 {
 		c.ok = false
 		return ""
 	}
-	s := string(c.rest[:end])
+	s := c.rest[:end]
 	if !plain(s) {
 		c.ok = false
 		return ""

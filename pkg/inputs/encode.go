@@ -106,6 +106,21 @@ func appendString(dst []byte, s string) []byte {
 
 // plain reports whether s needs no escape in JSON.
 func plain(s string) bool {
+	const (
+		ones  = 0x0101010101010101
+		highs = 0x80 * ones
+	)
+	// Eight bytes at a time (BenchmarkOpen). A byte below n has its high bit set in
+	// w-ones*n, as has a zero in w-ones; the first byte that has it is certain to be
+	// one, the others are not, but one is enough to look closer.
+	for ; len(s) >= 8; s = s[8:] {
+		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		quote, backslash, del := w^ones*'"', w^ones*'\\', w^ones*0x7f
+		if (w|(w-ones*' ')|(quote-ones)|(backslash-ones)|(del-ones))&highs != 0 {
+			break
+		}
+	}
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
 			return false

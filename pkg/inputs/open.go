@@ -30,6 +30,16 @@ type JobFile struct {
 	Path     string
 	Requests int
 	Window   time.Duration
+
+	content []byte // as Open found it; nil in a JobFile that is not from Open
+}
+
+// Content returns the file's content, which nobody may change.
+func (f JobFile) Content() ([]byte, error) {
+	if f.content != nil {
+		return f.content, nil
+	}
+	return readContent(f.Path)
 }
 
 // Messages returns the chat of a prompt.
@@ -113,7 +123,7 @@ func (s *Set) openJob(dir string, job spec.Job) error {
 			return err
 		}
 	}
-	s.Jobs = append(s.Jobs, JobFile{job.Name, file.path, file.seal.Lines, job.Window.Std()})
+	s.Jobs = append(s.Jobs, JobFile{job.Name, file.path, file.seal.Lines, job.Window.Std(), file.data})
 	return nil
 }
 
@@ -126,7 +136,7 @@ func (m Manifest) open(dir, name string) (sealedFile, error) {
 			continue
 		}
 		path := filepath.Join(dir, name)
-		data, err := os.ReadFile(path)
+		data, err := readContent(path)
 		if errors.Is(err, os.ErrNotExist) {
 			return sealedFile{}, fmt.Errorf("%s: the file is missing, but %s lists it", path, ManifestName)
 		}

@@ -1,15 +1,18 @@
 package inputs_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"bgbench/pkg/inputs"
 	"bgbench/pkg/inputs/draw"
@@ -62,8 +65,17 @@ func TestOpenedInputsAreWhatTheProfileAsksFor(t *testing.T) {
 		{Name: "A", Path: filepath.Join(dir, "job-A.jsonl"), Requests: 20, Window: 5 * time.Minute},
 		{Name: "B", Path: filepath.Join(dir, "job-B.jsonl"), Requests: 10, Window: time.Hour},
 	}
-	if !reflect.DeepEqual(s.Jobs, want) {
-		t.Errorf("found the jobs %+v, want %+v", s.Jobs, want)
+	if diff := cmp.Diff(want, s.Jobs, cmpopts.IgnoreUnexported(inputs.JobFile{})); diff != "" {
+		t.Errorf("the jobs differ (- want, + found):\n%s", diff)
+	}
+	for _, job := range s.Jobs {
+		want, err := os.ReadFile(job.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := job.Content(); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("job %s: found a content of %d bytes (%v), want the %d of its file", job.Name, len(got), err, len(want))
+		}
 	}
 }
 

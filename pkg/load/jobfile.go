@@ -1,11 +1,9 @@
 package load
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 
 	"bgbench/pkg/inputs"
 	"bgbench/pkg/openai"
@@ -148,27 +146,18 @@ func readBacklog(file inputs.JobFile) ([]backlogLine, error) {
 	return lines, err
 }
 
-// maxLine bounds a line of a job file: the whole file may have 200 MiB (llm-d batch
-// gateway, fileAPI.maxSizeBytes).
-const maxLine = 200 << 20
-
-// eachLine calls line for each line of a job's file, counted from 0. The bytes are
-// valid during the call.
+// eachLine calls line for each line of a job's file, counted from 0.
 func eachLine(file inputs.JobFile, line func(i int, line []byte) error) error {
-	f, err := os.Open(file.Path)
+	content, err := file.Content()
 	if err != nil {
 		return fmt.Errorf("job %s: %w", file.Name, err)
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(make([]byte, 1<<18), maxLine)
-	for i := 0; lines.Scan(); i++ {
-		if err := line(i, lines.Bytes()); err != nil {
+	for i := 0; len(content) > 0; i++ {
+		text, rest, _ := bytes.Cut(content, []byte("\n"))
+		content = rest
+		if err := line(i, bytes.TrimSuffix(text, []byte("\r"))); err != nil {
 			return fmt.Errorf("%s:%d: %w", file.Path, i+1, err)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("reading %s: %w", file.Path, err)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package load
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 
 	"bgbench/pkg/inputs"
@@ -23,7 +22,7 @@ func (m ModelJobs) Submit(job inputs.JobFile, done func(openai.Batch, error)) {
 }
 
 func (m ModelJobs) submit(job inputs.JobFile) (openai.Batch, error) {
-	content, err := os.ReadFile(job.Path)
+	content, err := job.Content()
 	if err != nil {
 		return openai.Batch{}, err
 	}
