@@ -8,7 +8,6 @@ import (
 
 	"bgbench/pkg/analysis"
 	"bgbench/pkg/cli"
-	"bgbench/pkg/report"
 )
 
 func outputFlag() ucli.Flag {
@@ -37,7 +36,7 @@ func convert(c *ucli.Context, env cli.Env, write func(io.Writer, analysis.Result
 	if name == "-" {
 		name = "standard input"
 	}
-	results, err := report.Read(in, name)
+	results, err := analysis.ReadResults(in, name)
 	if err != nil {
 		return cli.Usage(err)
 	}

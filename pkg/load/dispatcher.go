@@ -50,6 +50,8 @@ func (d *dispatcher) request(i int) *Request {
 			Stream:        true,
 			StreamOptions: streamOptions(),
 		},
+		Attempt:      1,
+		Objective:    d.r.cfg.Router.InteractiveObjective,
 		Class:        due.Class,
 		PromptIndex:  int64(due.Prompt),
 		Due:          At(d.r.phases.start.Time + time.Duration(due.DueNS)),

@@ -35,10 +35,11 @@ func (t HTTPTransport) attempt(ctx context.Context, req *Request) Attempt {
 		return Attempt{Status: record.StatusProtocolError, Error: "encoding the request: " + err.Error()}
 	}
 	seen := &observed{epoch: t.K.Epoch()}
-	result := t.Client.Stream(ctx, openai.Call{
-		Body:   body,
-		Header: http.Header{openai.HeaderRequestID: {req.ID}},
-	}, seen)
+	header := http.Header{openai.HeaderRequestID: {req.ID}}
+	if req.Objective != "" {
+		header[openai.HeaderObjective] = []string{req.Objective}
+	}
+	result := t.Client.Stream(ctx, openai.Call{Body: body, Header: header}, seen)
 	return seen.attempt(result)
 }
 

@@ -19,6 +19,7 @@ type ModelTransport struct {
 // Start implements Transport.
 func (t *ModelTransport) Start(req *Request, done func(Attempt)) (cancel func()) {
 	f := &modelFlight{of: t, call: t.tokenizer.NewCall(req.ID, req.Chat), done: done}
+	f.call.Objective = req.Objective
 	f.a.Sent = At(t.K.Now())
 	return t.Backend.Submit(f.call, f)
 }
@@ -58,9 +59,15 @@ func (f *modelFlight) End(at kernel.Time, end sim.End) {
 	a.Done = At(at)
 	a.DroppedReason = end.DroppedReason
 	a.FinishReason = end.FinishReason
-	if end.Status == sim.StatusAborted {
+	switch end.Status {
+	case sim.StatusAborted:
 		a.Status = record.StatusCancelled
-	} else {
+	case sim.StatusNoAnswer:
+		a.Status, a.Error = record.StatusTransportError, end.Message
+		if end.Cut {
+			a.HTTPStatus = 200 // the client had it before the connection broke
+		}
+	default:
 		a.HTTPStatus = end.Status
 		f.finish(end)
 	}

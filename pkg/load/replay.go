@@ -39,6 +39,7 @@ type ReplayConfig struct {
 	Inputs    *inputs.Set
 	Work      Work
 	Backlog   spec.Backlog
+	Router    spec.Router
 	Transport Transport
 	Jobs      JobService // may be nil where Work has no jobs
 	Rows      Rows
@@ -230,5 +231,5 @@ func (r *Replay) everySecond() {
 // recordAttempt is the one place where the row of a request is made.
 func (r *Replay) recordAttempt(req *Request, a Attempt) {
 	r.tally.add(req, a)
-	r.cfg.Rows.Request(row(r.k, r.cfg.Identity, r.phases, req, a))
+	r.cfg.Rows.Request(row(r.k, r.cfg.Identity, r.cfg.Router, r.phases, req, a))
 }

@@ -3,6 +3,7 @@ package load
 import (
 	"bgbench/pkg/record"
 	"bgbench/pkg/sim/kernel"
+	"bgbench/pkg/spec"
 )
 
 // Identity says to which cell rows belong.
@@ -13,14 +14,18 @@ type Identity struct {
 }
 
 // row builds the row of an attempt, the same for every transport and class.
-func row(k *kernel.Kernel, id Identity, phases phases, req *Request, a Attempt) record.Request {
+func row(k *kernel.Kernel, id Identity, router spec.Router, phases phases, req *Request, a Attempt) record.Request {
 	out := id.blank()
+	if router.Kind == spec.RouterEPP {
+		out.Priority = ptr(int32(router.Priority(req.Objective)))
+	}
 	out.Class = req.Class
 	out.Job = text(req.Job)
 	out.RequestID = req.ID
 	out.CustomID = text(req.CustomID)
 	out.PromptIndex = &req.PromptIndex
-	out.Attempt = 1
+	out.Attempt = int32(req.Attempt)
+	out.Objective = text(req.Objective)
 
 	var began place
 	if req.Due.OK {

@@ -76,7 +76,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	recorder := NewRecorder(o.Output)
 	r := NewReplay(t.k, ReplayConfig{
-		Identity: id, Inputs: o.Inputs, Work: o.Work, Backlog: o.Stack.Arm.Backlog,
+		Identity: id, Inputs: o.Inputs, Work: o.Work, Backlog: o.Stack.Arm.Backlog, Router: o.Stack.Arm.Router,
 		Transport: t.transport, Jobs: t.jobs, Rows: recorder, Progress: o.Progress,
 	})
 	wall, cpu := time.Now(), cpuTime()

@@ -17,8 +17,11 @@ type Transport interface {
 
 // Request is one request before it is sent, and where it came from.
 type Request struct {
-	ID   string // x-request-id
-	Chat *openai.ChatRequest
+	ID      string // x-request-id
+	Attempt int    // 1 for the first
+	Chat    *openai.ChatRequest
+	// Objective is the InferenceObjective that the request names, empty for none.
+	Objective string
 
 	Class       string
 	Job         string // empty outside of jobs

@@ -1,7 +1,7 @@
 // Package report turns analysis.Results into something to look at: one
 // self-contained HTML page, or a Markdown summary for a pull request.
 //
-//	results, err := report.Read(file, "results.json")
+//	results, err := analysis.ReadResults(file, "results.json")
 //	err = report.HTML(out, results)
 //
 // It computes no statistics: every figure on the page is a number of results.json,

@@ -501,7 +501,7 @@ func TestFixture(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	got, err := Read(file, path)
+	got, err := analysis.ReadResults(file, path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,11 @@ const (
 type Backlog struct {
 	Concurrency int     `yaml:"concurrency" json:"concurrency"`
 	Rate        float64 `yaml:"rate" json:"rate"`
+	// Objective is the InferenceObjective that the requests name.
+	Objective string `yaml:"objective" json:"objective"`
+	// Retry sends refused and evicted requests again until the job's window ends, as
+	// llm-d's async processor does. It needs a bound on the requests in flight.
+	Retry bool `yaml:"retry" json:"retry"`
 }
 
 // Gateway is the configuration of the batch gateway's processor; the keys are
@@ -61,15 +66,11 @@ type AIMD struct {
 	AdditiveIncrease int     `yaml:"additiveIncrease" json:"additiveIncrease"`
 }
 
-// Router stands between clients and engines.
-type Router struct {
-	Kind string `yaml:"kind" json:"kind"` // round-robin
-}
-
 // Engine is the vLLM deployment; the keys are vLLM's flags in camel case.
 type Engine struct {
 	GPU                  string  `yaml:"gpu" json:"gpu"` // A100-80, H100 or H200
 	Replicas             int     `yaml:"replicas" json:"replicas"`
+	TensorParallelSize   int     `yaml:"tensorParallelSize" json:"tensorParallelSize"` // GPUs of a replica
 	MaxNumSeqs           int     `yaml:"maxNumSeqs" json:"maxNumSeqs"`
 	MaxNumBatchedTokens  int     `yaml:"maxNumBatchedTokens" json:"maxNumBatchedTokens"`
 	GPUMemoryUtilization float64 `yaml:"gpuMemoryUtilization" json:"gpuMemoryUtilization"`

@@ -1,12 +1,11 @@
 package spec
 
+import "slices"
+
 // Validate says what is wrong with a, all of it.
 func (a Arm) Validate() error {
 	return a.problems().err(string(armKind), a.Name, nil)
 }
-
-// The only router so far: requests go to the engines in turn.
-const RouterRoundRobin = "round-robin"
 
 // GPUs that pkg/sim/engine has constants of.
 const (
@@ -14,6 +13,10 @@ const (
 	GPUH100 = "H100"
 	GPUH200 = "H200"
 )
+
+// TensorParallelSizes are the numbers of GPUs that share one replica inside a
+// server of eight.
+func TensorParallelSizes() []int { return []int{1, 2, 4, 8} }
 
 // Scheduling policies of vLLM.
 const (
@@ -31,14 +34,30 @@ func (a Arm) problems() problems {
 	case DispatchSync, DispatchAsync:
 		a.Gateway.problems(&is, "gateway", a.Dispatch)
 	}
-	is.oneOf("router.kind", a.Router.Kind, RouterRoundRobin)
+	a.Router.problems(&is, "router")
+	a.objectiveProblems(&is)
 	a.Engine.problems(&is, "engine")
 	is.check(a.PathLatency >= 0, "pathLatency", "found %s, expected 0 or more", a.PathLatency)
 	return is
 }
 
+// objectiveProblems refuses an objective that the router does not have: the endpoint
+// picker gives such a request priority 0 without a word, and nothing is gated.
+func (a Arm) objectiveProblems(is *problems) {
+	if a.Router.Kind != RouterEPP {
+		return
+	}
+	known := func(name string) bool {
+		return name == "" || slices.ContainsFunc(a.Router.Objectives, func(o Objective) bool { return o.Name == name })
+	}
+	const unknown = "found %q, which is none of router.objectives"
+	is.check(known(a.Backlog.Objective), "backlog.objective", unknown, a.Backlog.Objective)
+	is.check(known(a.Gateway.InferenceObjective), "gateway.inferenceObjective", unknown, a.Gateway.InferenceObjective)
+}
+
 func (b Backlog) problems(is *problems, path string) {
 	is.check(b.Rate >= 0, join(path, "rate"), "found %s, expected 0 (bounded by concurrency) or more", decimal(b.Rate))
+	is.check(!b.Retry || b.Rate == 0, join(path, "retry"), "found true, expected false at a rate of %s", decimal(b.Rate))
 	is.check(b.Concurrency >= 1 || b.Rate > 0, join(path, "concurrency"), "found %d, expected 1 or more", b.Concurrency)
 }
 
@@ -75,6 +94,9 @@ func (e Engine) problems(is *problems, path string) {
 	is.oneOf(join(path, "gpu"), e.GPU, GPUA100, GPUH100, GPUH200)
 	is.check(e.Replicas >= 1, join(path, "replicas"), "found %d, expected 1 or more", e.Replicas)
 	is.check(e.MaxNumSeqs >= 1, join(path, "maxNumSeqs"), "found %d, expected 1 or more", e.MaxNumSeqs)
+	// Whether it divides the heads of the model is known where the model is.
+	is.check(slices.Contains(TensorParallelSizes(), e.TensorParallelSize), join(path, "tensorParallelSize"),
+		"found %d, expected 1, 2, 4 or 8", e.TensorParallelSize)
 	// vLLM's SchedulerConfig refuses it the other way round.
 	is.check(e.MaxNumBatchedTokens >= e.MaxNumSeqs, join(path, "maxNumBatchedTokens"), "%d is below maxNumSeqs %d", e.MaxNumBatchedTokens, e.MaxNumSeqs)
 	is.check(e.GPUMemoryUtilization > 0 && e.GPUMemoryUtilization <= 1, join(path, "gpuMemoryUtilization"),

@@ -76,9 +76,11 @@ func TestArmFaultsNameTheKeyAndWhatWasExpected(t *testing.T) {
 		"a longest backoff below the first": {"gateway.maxBackoff=500ms", "500ms is below initialBackoff 1s"},
 		"negative retries":                  {"gateway.maxRetries=-1", "found -1, expected 0 or more"},
 		"a backlog that sends nothing":      {"backlog={concurrency: 0}", ""},
-		"an unknown router":                 {"router.kind=random", `found "random", expected one of round-robin`},
+		"an unknown router":                 {"router.kind=random", `found "random", expected one of round-robin, epp`},
 		"an unknown GPU":                    {"engine.gpu=H10", `found "H10", expected one of A100-80, H100, H200`},
 		"no replicas":                       {"engine.replicas=0", "found 0, expected 1 or more"},
+		"three GPUs for a replica":          {"engine.tensorParallelSize=3", "found 3, expected 1, 2, 4 or 8"},
+		"no GPU for a replica":              {"engine.tensorParallelSize=0", "found 0, expected 1, 2, 4 or 8"},
 		"a token budget below the batch":    {"engine.maxNumBatchedTokens=512", "512 is below maxNumSeqs 1024"},
 		"more memory than there is":         {"engine.gpuMemoryUtilization=1.1", "found 1.1, expected a share above 0 and up to 1"},
 		"an unknown policy":                 {"engine.schedulingPolicy=lifo", `found "lifo", expected one of fcfs, priority`},
@@ -95,6 +97,33 @@ func TestArmFaultsNameTheKeyAndWhatWasExpected(t *testing.T) {
 				test.want = "found 0, expected 1 or more"
 			}
 			wantError(t, err, "arm s", test.want)
+		})
+	}
+}
+
+func TestRouterFaultsNameTheKeyAndWhatWasExpected(t *testing.T) {
+	const h, s = "h3-holdback-evict", "s3-admission-aimd"
+	for name, test := range map[string]struct{ arm, set, want string }{
+		"an unknown detector":                  {h, "router.detector=kv", `found "kv", expected one of requests, tokens, hybrid, utilization`},
+		"no room for any request":              {h, "router.maxConcurrency=0", "found 0, expected 1 or more"},
+		"no room for any token":                {h, "router.maxTokenConcurrency=0", "found 0, expected 1 or more"},
+		"a KV share above all":                 {h, "router.kvCacheUtilThreshold=1.2", "found 1.2, expected a share above 0 and up to 1"},
+		"a negative lag":                       {h, "router.dispatchLag=-1ms", "found -1ms, expected 0 or more"},
+		"an objective twice":                   {h, "router.objectives.1.name=realtime", `"realtime" stands there twice`},
+		"interactive requests of no objective": {h, "router.interactiveObjective=chat", `found "chat", which is none of the objectives`},
+		"a backlog of no objective":            {h, "backlog.objective=bulk", `found "bulk", which is none of router.objectives`},
+		"a processor of no objective":          {s, "gateway.inferenceObjective=bulk", `found "bulk", which is none of router.objectives`},
+		"a band without an objective":          {h, "router.bands=[{priority: -2, maxRequests: 0, fairness: global-strict, ordering: fcfs}]", "no objective has priority -2"},
+		"an unknown order":                     {h, "router.bands=[{priority: 0, maxRequests: 0, fairness: global-strict, ordering: lifo}]", `found "lifo", expected one of fcfs, edf, slo-deadline`},
+		"a reserve of everything":              {h, "router.holdback={minCeiling: 0.9, maxCeiling: 0.8}", "0.9 is not below maxCeiling 0.8"},
+		"an unknown domain":                    {h, "router.holdback.domain=log", `found "log", expected one of rank, value`},
+		"bands without flow control":           {s, "router.bands=[{priority: 100, maxRequests: 0, fairness: round-robin, ordering: fcfs}]", "found 1, expected none without flowControl"},
+		"holdback without flow control":        {s, "router.holdback.minCeiling=0.5", "found 0.5, expected 1 without flowControl"},
+		"eviction without flow control":        {s, "router.eviction=true", "found true, expected false without flowControl"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := LoadArm(test.arm, []string{test.set})
+			wantError(t, err, "arm "+test.arm, test.want)
 		})
 	}
 }

@@ -86,7 +86,7 @@ func arm(name, dispatch string) spec.Arm {
 		},
 		Router: spec.Router{Kind: spec.RouterRoundRobin},
 		Engine: spec.Engine{
-			GPU: spec.GPUH100, Replicas: 1, MaxNumSeqs: 32, MaxNumBatchedTokens: 2048, GPUMemoryUtilization: 0.9,
+			GPU: spec.GPUH100, Replicas: 1, TensorParallelSize: 1, MaxNumSeqs: 32, MaxNumBatchedTokens: 2048, GPUMemoryUtilization: 0.9,
 			EnablePrefixCaching: true, EnableChunkedPrefill: true, SchedulingPolicy: spec.PolicyFCFS, BlockSize: 16,
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"bgbench/pkg/openai"
 	"bgbench/pkg/sim"
 	"bgbench/pkg/sim/kernel"
+	"bgbench/pkg/sim/router"
 )
 
 // Model is what GET /v1/models says.
@@ -64,16 +65,28 @@ func (h inference) chat(w http.ResponseWriter, r *http.Request) {
 		id = uuid.NewString()
 	}
 	call := sim.NewCall(id, &req)
-	call.Objective = r.Header.Get(openai.HeaderObjective)
-	call.FairnessID = r.Header.Get(openai.HeaderFairnessID)
+	router.ReadHeaders(call, func(name string) (string, bool) {
+		values := r.Header.Values(name)
+		if len(values) == 0 {
+			return "", false
+		}
+		return values[len(values)-1], true
+	})
 
 	box := newMailbox()
 	var abort func() // touched on the kernel's goroutine only
 	h.k.Post(func() { abort = h.backend.Submit(call, box) })
-	if err := h.answer(w, r, &req, call, box); err != nil {
+	switch err := h.answer(w, r, &req, call, box); {
+	case errors.Is(err, errCut):
+		panic(http.ErrAbortHandler) // net/http's way to break the connection off
+	case err != nil:
 		h.k.Post(func() { abort() })
 	}
 }
+
+// errCut says that the stack closed the connection in mid-answer, as Envoy does with
+// a stream whose request was evicted.
+var errCut = errors.New("connection cut")
 
 func decodeChat(body io.Reader) (openai.ChatRequest, error) {
 	var req openai.ChatRequest
@@ -130,7 +143,10 @@ func (a *answer) write(endpoint string, tokens int, end *sim.End) error {
 		return errors.New("aborted")
 	}
 	failed := end != nil && end.Status != http.StatusOK
-	if failed && (endpoint == "" || a.stream == nil) {
+	switch {
+	case failed && end.Status == sim.StatusNoAnswer && !a.started && tokens == 0:
+		return errCut
+	case failed && !end.Cut && (endpoint == "" || a.stream == nil):
 		writeEnd(a.w, *end)
 		return nil
 	}
@@ -160,21 +176,35 @@ func (a *answer) write(endpoint string, tokens int, end *sim.End) error {
 		a.stream.content(a.sent, tokens, end)
 	case tokens > 0:
 		a.stream.content(a.sent, tokens, nil)
-		fallthrough
-	default:
+	}
+	if failed && !end.Cut {
 		a.stream.failure(*end)
 	}
 	a.sent += tokens
 	if _, err := a.w.Write(a.stream.bytes()); err != nil {
 		return err
 	}
-	return http.NewResponseController(a.w).Flush()
+	if err := http.NewResponseController(a.w).Flush(); err != nil {
+		return err
+	}
+	if failed && end.Cut {
+		return errCut
+	}
+	return nil
 }
 
 // writeEnd answers a call that was refused.
 func writeEnd(w http.ResponseWriter, end sim.End) {
 	if end.DroppedReason != "" {
 		w.Header().Set(openai.HeaderDroppedReason, end.DroppedReason)
+	}
+	if end.RetryAfter != "" {
+		w.Header().Set("Retry-After", end.RetryAfter)
+	}
+	if end.Body != nil {
+		w.WriteHeader(end.Status)
+		w.Write(end.Body) // an error here means that the client has gone
+		return
 	}
 	writeJSON(w, end.Status, sim.ErrorBody(end))
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -179,6 +180,41 @@ func TestErrorsBeforeAndInsideAnAnswer(t *testing.T) {
 		}
 		if want := "data: " + errorObject + "\n\ndata: [DONE]\n\n"; resp.StatusCode != 200 || !strings.HasSuffix(string(body), want) {
 			t.Errorf("got %d %s", resp.StatusCode, body)
+		}
+	})
+	t.Run("an evicted stream is cut after what was sent", func(t *testing.T) {
+		backend := newScripted()
+		k, server := startInference(t, backend)
+		go func() {
+			got := <-backend.submitted
+			k.Post(func() {
+				got.reply.Headers(k.Now(), "vllm-0")
+				got.reply.Tokens(k.Now(), 1)
+				got.reply.End(k.Now(), sim.End{Status: sim.StatusNoAnswer, Cut: true})
+			})
+		}()
+		resp := post(t, server.URL, streamBody)
+		body, err := io.ReadAll(resp.Body)
+		if resp.StatusCode != 200 || !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("got %d %v", resp.StatusCode, err)
+		}
+		if n := strings.Count(string(body), "data: "); n != 2 || strings.Contains(string(body), "[DONE]") {
+			t.Errorf("got %d events: %s", n, body)
+		}
+	})
+	t.Run("a router's own body and Retry-After go out as they are", func(t *testing.T) {
+		backend := newScripted()
+		k, server := startInference(t, backend)
+		go func() {
+			got := <-backend.submitted
+			k.Post(func() {
+				got.reply.End(k.Now(), sim.End{Status: 429, DroppedReason: "evicted", RetryAfter: "3", Body: []byte("request evicted by flow control")})
+			})
+		}()
+		resp := post(t, server.URL, streamBody)
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != 429 || string(body) != "request evicted by flow control" || resp.Header.Get("Retry-After") != "3" {
+			t.Errorf("got %d %q %v %v", resp.StatusCode, body, resp.Header, err)
 		}
 	})
 	t.Run("a body that is no chat request is a 400", func(t *testing.T) {

@@ -23,12 +23,13 @@ type Config struct {
 type Stack struct {
 	inference sim.Backend
 	engines   []*engine.Server
+	router    *metric.Registry // nil for a router without metrics
 	gateway   *gateway.Gateway
 }
 
 // Source is one component's metrics.
 type Source struct {
-	Name     string // vllm-0, processor, apiserver
+	Name     string // vllm-0, router, processor, apiserver
 	Registry *metric.Registry
 }
 
@@ -39,14 +40,15 @@ func New(k *kernel.Kernel, cfg Config) (*Stack, error) {
 		return nil, fmt.Errorf("arm %s: engine: %w", cfg.Arm.Name, err)
 	}
 	s := &Stack{}
-	var backends []sim.Backend
 	for i := range cfg.Arm.Engine.Replicas {
-		engineConfig.Name = fmt.Sprintf("vllm-%d", i)
-		e := engine.New(k, engineConfig)
-		s.engines = append(s.engines, e)
-		backends = append(backends, e)
+		engineConfig.Name = engineName(i)
+		s.engines = append(s.engines, engine.New(k, engineConfig))
 	}
-	front := newRoundRobin(backends)
+	front, metrics, err := s.front(k, cfg.Arm.Router, cfg.Seed)
+	if err != nil {
+		return nil, fmt.Errorf("arm %s: router: %w", cfg.Arm.Name, err)
+	}
+	s.router = metrics
 	s.inference = delayed{k: k, backend: front, by: cfg.Arm.PathLatency.Std()}
 	switch cfg.Arm.Dispatch {
 	case spec.DispatchNone, spec.DispatchBacklog:
@@ -65,6 +67,8 @@ func New(k *kernel.Kernel, cfg Config) (*Stack, error) {
 	return s, nil
 }
 
+func engineName(i int) string { return fmt.Sprintf("vllm-%d", i) }
+
 // Inference is the inference gateway as clients reach it.
 func (s *Stack) Inference() sim.Backend { return s.inference }
 
@@ -78,7 +82,10 @@ func (s *Stack) Gateway() *gateway.Gateway { return s.gateway }
 func (s *Stack) Sources() []Source {
 	var sources []Source
 	for i, e := range s.engines {
-		sources = append(sources, Source{fmt.Sprintf("vllm-%d", i), e.Metrics()})
+		sources = append(sources, Source{engineName(i), e.Metrics()})
+	}
+	if s.router != nil {
+		sources = append(sources, Source{"router", s.router})
 	}
 	if s.gateway != nil {
 		sources = append(sources,

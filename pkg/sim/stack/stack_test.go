@@ -64,6 +64,8 @@ func TestSourcesFollowTheArm(t *testing.T) {
 	}{
 		{"s0-interactive-only", nil, []string{"vllm-0"}},
 		{"s1-no-gateway", nil, []string{"vllm-0"}},
+		{"s3-admission-aimd", nil, []string{"vllm-0", "router", "processor", "apiserver"}},
+		{"h2-holdback", nil, []string{"vllm-0", "router"}},
 		{"s2-ungated", []string{"engine.replicas=2"}, []string{"vllm-0", "vllm-1", "processor", "apiserver"}},
 	}
 	for _, tt := range tests {
@@ -76,7 +78,7 @@ func TestSourcesFollowTheArm(t *testing.T) {
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
-			if hasGateway := s.Gateway() != nil; hasGateway != (len(tt.want) > 2) {
+			if hasGateway := s.Gateway() != nil; hasGateway != slices.Contains(tt.want, "processor") {
 				t.Errorf("batch gateway: %v", hasGateway)
 			}
 		})
@@ -138,6 +140,7 @@ func TestWhatCannotBeBuiltIsNamedWithItsArm(t *testing.T) {
 	}{
 		{"a model that the catalogue does not have", func(c *Config) { c.Model = "no/such" }, "arm s2-ungated: engine: "},
 		{"a gateway that could never dispatch", func(c *Config) { c.Arm.Gateway.Concurrency.PerEndpoint = 0 }, "arm s2-ungated: gateway: "},
+		{"a picker configuration that would not start", func(c *Config) { c.Arm.Router = spec.Router{Kind: spec.RouterEPP, Config: "kind: X"} }, "arm s2-ungated: router: endpoint picker config: "},
 		{"a dispatch that the model does not have", func(c *Config) { c.Arm.Dispatch = "async" }, `arm s2-ungated: dispatch: found "async", expected none, backlog or sync`},
 	}
 	for _, tt := range tests {

@@ -1,11 +1,11 @@
-package report
+package analysis
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestReadNamesWhatIsWrong(t *testing.T) {
+func TestReadResultsNamesWhatIsWrong(t *testing.T) {
 	head := `{"schema_version":"bgbench.results/1",`
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", "", "results.json: empty"},
@@ -25,29 +25,10 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 		{"a cell twice", head + `"arms":[{"name":"a"}],"cells":[{"arm":"a","trial":1},{"arm":"a","trial":1}]}`, "cells[1]: found trial 1 of arm"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Read(strings.NewReader(c.text), "results.json")
+			_, err := ReadResults(strings.NewReader(c.text), "results.json")
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
 		})
 	}
-}
-
-// What Read accepts, the page and the Markdown can show.
-func FuzzRead(f *testing.F) {
-	f.Add(`{"schema_version":"bgbench.results/1","arms":[{"name":"a","metrics":{"burst/interactive/ttft/p95":{"unit":"s","values":[1,null],"median":1}}}]}`)
-	f.Add(`{"schema_version":"bgbench.results/1","arms":[{"name":"a","jobs":[{"job":"A","window_s":-1}]}],"cells":[{"arm":"a","trial":1,"curves":[{"name":"job:A","points":[[1e300,-1e300]]}],"bands":[{"phase":"","end_s":1e308}]}]}`)
-	f.Fuzz(func(t *testing.T, text string) {
-		results, err := Read(strings.NewReader(text), "results.json")
-		if err != nil {
-			return
-		}
-		var b strings.Builder
-		if err := HTML(&b, results); err != nil {
-			t.Error(err)
-		}
-		if err := Markdown(&b, results); err != nil {
-			t.Error(err)
-		}
-	})
 }

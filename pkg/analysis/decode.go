@@ -1,4 +1,4 @@
-package report
+package analysis
 
 import (
 	"bytes"
@@ -6,20 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"bgbench/pkg/analysis"
 )
 
-// Read decodes the results.json called name and checks that it hangs together.
+// ReadResults decodes the results.json called name and checks that it hangs together.
 // Its errors name the line or the field, what was found and what was expected.
-func Read(r io.Reader, name string) (analysis.Results, error) {
-	var results analysis.Results
+func ReadResults(r io.Reader, name string) (Results, error) {
+	var results Results
 	data, err := io.ReadAll(r)
 	if err != nil {
 		return results, fmt.Errorf("reading %s: %w", name, err)
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		return results, fmt.Errorf("%s: empty, expected the JSON of %s", name, analysis.SchemaVersion)
+		return results, fmt.Errorf("%s: empty, expected the JSON of %s", name, SchemaVersion)
 	}
 	// The version goes first: the fields of another schema would be misjudged.
 	var version struct {
@@ -30,15 +28,15 @@ func Read(r io.Reader, name string) (analysis.Results, error) {
 	}
 	switch {
 	case version.SchemaVersion == nil:
-		return results, fmt.Errorf("%s: schema_version: missing, expected %q", name, analysis.SchemaVersion)
-	case *version.SchemaVersion != analysis.SchemaVersion:
+		return results, fmt.Errorf("%s: schema_version: missing, expected %q", name, SchemaVersion)
+	case *version.SchemaVersion != SchemaVersion:
 		return results, fmt.Errorf("%s: schema_version: found %q, expected %q",
-			name, *version.SchemaVersion, analysis.SchemaVersion)
+			name, *version.SchemaVersion, SchemaVersion)
 	}
 	if err := decode(data, name, &results); err != nil {
 		return results, err
 	}
-	if err := check(results); err != nil {
+	if err := coherent(results); err != nil {
 		return results, fmt.Errorf("%s: %w", name, err)
 	}
 	return results, nil
@@ -50,28 +48,28 @@ func decode(data []byte, name string, to any) error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		return fmt.Errorf("%s:%d: not JSON: %w", name, line(data, syntax.Offset), err)
+		return fmt.Errorf("%s:%d: not JSON: %w", name, lineOf(data, syntax.Offset), err)
 	case errors.As(err, &kind) && kind.Field == "":
-		return fmt.Errorf("%s:%d: found a JSON %s, expected an object", name, line(data, kind.Offset), kind.Value)
+		return fmt.Errorf("%s:%d: found a JSON %s, expected an object", name, lineOf(data, kind.Offset), kind.Value)
 	case errors.As(err, &kind):
 		return fmt.Errorf("%s:%d: %s: found a JSON %s, expected %s",
-			name, line(data, kind.Offset), kind.Field, kind.Value, kind.Type)
+			name, lineOf(data, kind.Offset), kind.Field, kind.Value, kind.Type)
 	case err != nil:
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }
 
-// line returns the 1-based line of the byte before offset, the one that a decoder
+// lineOf returns the 1-based line of the byte before offset, the one that a decoder
 // complains about.
-func line(data []byte, offset int64) int {
+func lineOf(data []byte, offset int64) int {
 	end := min(max(int(offset)-1, 0), len(data))
 	return 1 + bytes.Count(data[:end], []byte("\n"))
 }
 
-// check holds what the page relies on: arms have unique names, cells belong to
+// coherent holds what readers rely on: arms have unique names, cells belong to
 // one of them, and no cell is there twice.
-func check(results analysis.Results) error {
+func coherent(results Results) error {
 	if len(results.Arms) == 0 {
 		return errors.New("arms: missing or empty, expected at least one arm")
 	}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"bgbench/pkg/analysis"
+	"bgbench/pkg/cli"
+)
+
+// checkOptions of bg-analyze check.
+type checkOptions struct {
+	Baseline, Current string // results.json files, - is standard input
+	Metrics           []string
+	Within            float64
+}
+
+func checkCommand(env cli.Env) *urfave.Command {
+	return &urfave.Command{
+		Name:      "check",
+		Usage:     "compare results with a baseline; exit 3 when a metric differs by more than a bound",
+		ArgsUsage: "RESULTS",
+		Description: cli.Examples(
+			"bg-analyze check --baseline main/results.json --within 0.1 results.json",
+			"bg-analyze check --baseline a.json --metric burst/interactive/ttft/p95 b.json",
+		),
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "baseline", Required: true, Usage: "results.json `FILE` to compare with"},
+			&urfave.Float64Flag{Name: "within", Value: 0.05, Usage: "largest difference of medians, as a `SHARE` of the baseline's"},
+			&urfave.StringSliceFlag{Name: "metric", Usage: "`KEY` of a metric, as docs/results.md names them (default: p50 of TTFT and ITL in bursts)"},
+		},
+		Action: func(c *urfave.Context) error {
+			if err := cli.MaxArgs(c, 1); err != nil {
+				return err
+			}
+			return check(env, checkOptions{
+				Baseline: c.String("baseline"), Current: c.Args().First(),
+				Metrics: c.StringSlice("metric"), Within: c.Float64("within"),
+			})
+		},
+	}
+}
+
+func check(env cli.Env, o checkOptions) error {
+	switch {
+	case o.Current == "":
+		return cli.Usagef("no RESULTS given")
+	case o.Within < 0:
+		return cli.Usagef("--within: found %g, expected 0 or more", o.Within)
+	case o.Baseline == "-" && o.Current == "-":
+		return cli.Usagef("--baseline: found - for both, expected standard input to be one of them")
+	}
+	baseline, err := readResults(env.Stdin, o.Baseline)
+	if err != nil {
+		return err
+	}
+	current, err := readResults(env.Stdin, o.Current)
+	if err != nil {
+		return err
+	}
+	if len(o.Metrics) == 0 {
+		o.Metrics = analysis.BaselineMetrics(current)
+	}
+	findings := analysis.CompareWithBaseline(baseline, current, o.Metrics, o.Within)
+	if err := analysis.WriteFindings(env.Stdout, findings); err != nil {
+		return err
+	}
+	failed := 0
+	for _, f := range findings {
+		if !f.OK {
+			failed++
+		}
+	}
+	if failed > 0 {
+		return cli.InvalidError{Err: fmt.Errorf("%d of %d comparisons are not within %g %%", failed, len(findings), o.Within*100)}
+	}
+	return nil
+}
+
+func readResults(stdin io.Reader, path string) (analysis.Results, error) {
+	in, err := cli.OpenInput(stdin, path)
+	if err != nil {
+		return analysis.Results{}, cli.Usage(err)
+	}
+	defer in.Close()
+	results, err := analysis.ReadResults(in, path)
+	return results, cli.Usage(err)
+}
