@@ -56,12 +56,22 @@ func (b *builder) instantiate() error {
 	return nil
 }
 
-// nearestType suggests a registered type that begins or ends alike.
+// nearestType suggests the registered types that share most words with name.
 func nearestType(name string) string {
-	first, _, _ := strings.Cut(name, "-")
+	words := strings.Split(name, "-")
+	most := 2 // fewer are chance
 	var alike []string
 	for known := range pluginTypes {
-		if strings.HasPrefix(known, first+"-") {
+		shared := 0
+		for _, word := range strings.Split(known, "-") {
+			if slices.Contains(words, word) {
+				shared++
+			}
+		}
+		if shared > most {
+			most, alike = shared, nil
+		}
+		if shared == most {
 			alike = append(alike, known)
 		}
 	}
@@ -69,7 +79,7 @@ func nearestType(name string) string {
 		return "check the spelling against the plugin types of v0.10"
 	}
 	slices.Sort(alike)
-	return "registered are " + strings.Join(alike, ", ")
+	return "did you mean " + strings.Join(alike, " or ") + "?"
 }
 
 // auto makes the plugin that is called like its type exist.

@@ -117,8 +117,9 @@ func (d *decoder) text(v *value, u encoding.TextUnmarshaler, path, owner string)
 
 func (d *decoder) fields(v *value, target reflect.Value, path, owner string) {
 	t := target.Type()
+	name := exported(t.Name())
 	if v.form != mappingForm {
-		d.mismatch(v, path, owner, t.Name())
+		d.mismatch(v, path, owner, name)
 		return
 	}
 	for _, key := range v.keys {
@@ -134,8 +135,16 @@ func (d *decoder) fields(v *value, target reflect.Value, path, owner string) {
 			d.unknown = append(d.unknown, full)
 			continue
 		}
-		d.decode(v.fields[key], target.Field(field), full, t.Name())
+		d.decode(v.fields[key], target.Field(field), full, name)
 	}
+}
+
+// exported is a type's name as upstream, where it is exported.
+func exported(name string) string {
+	if name == "" {
+		return ""
+	}
+	return strings.ToUpper(name[:1]) + name[1:]
 }
 
 // fieldNamed finds the field with a JSON name, case and all, and lists the names.

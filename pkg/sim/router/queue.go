@@ -6,8 +6,6 @@ type queue struct {
 	items  []*request
 }
 
-func (q *queue) len() int { return len(q.items) }
-
 // head is the next request, nil when there is none.
 func (q *queue) head() *request {
 	if len(q.items) == 0 {

@@ -120,10 +120,10 @@ var (
 
 // Bounds of a case, so that no file can keep the replay busy for ever.
 const (
-	maxCaseMS        = 1e7
-	maxCaseEndpoints = 1000
-	maxCaseRequests  = 100_000
-	maxCasePrompt    = 1 << 24
+	maxCaseMS        = 1e6
+	maxCaseEndpoints = 64
+	maxCaseRequests  = 10_000
+	maxCasePrompt    = 1 << 20
 )
 
 func decodeRecording(text []byte) (*recording, error) {

@@ -25,6 +25,7 @@ type replay struct {
 	r       *Router
 	servers []*modelServer
 	runs    map[string]*run
+	byCall  map[*sim.Call]*run
 	order   []*run // in the order of arrival
 	samples []map[string]map[string]float64
 	sent    int
@@ -55,7 +56,7 @@ func play(c *recording, lag time.Duration, seed int64) (*replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &replay{c: c, k: kernel.NewVirtual(), runs: map[string]*run{}}
+	p := &replay{c: c, k: kernel.NewVirtual(), runs: map[string]*run{}, byCall: map[*sim.Call]*run{}}
 	p.addServers(c.Endpoints)
 	p.r, err = New(p.k, Config{
 		EndpointPicker: c.Config,
@@ -157,6 +158,7 @@ func (p *replay) arrive(e recordedEvent, id string) {
 	p.order = append(p.order, q)
 	call := &sim.Call{ID: id, Path: e.Path}
 	q.call = call
+	p.byCall[call] = q
 	if e.RequestID != nil {
 		call.ID = *e.RequestID
 	}
@@ -269,8 +271,16 @@ func (q *run) finish(status int) {
 	if status == 0 {
 		status = 200
 	}
+	// The recording's server ended with a chunk more and told its usage in whole
+	// answers only.
+	now := q.replay.k.Now()
+	q.reply.Tokens(now, 3)
+	end := sim.End{Status: status, FinishReason: "stop"}
+	if !q.call.Stream {
+		end.Usage = sim.Usage{PromptTokens: q.call.PromptEstimate, OutputTokens: 4}
+	}
 	q.server.running--
-	q.reply.End(q.replay.k.Now(), sim.End{Status: status, FinishReason: "stop"})
+	q.reply.End(now, end)
 }
 
 // outcome is what a recording would say of the request.
@@ -306,13 +316,9 @@ type modelServer struct {
 // Submit implements sim.Backend.
 func (s *modelServer) Submit(call *sim.Call, reply sim.Reply) (abort func()) {
 	p := s.replay
-	for _, q := range p.order {
-		if q.call != call {
-			continue
-		}
-		p.sent++
-		q.reply, q.server, q.sentAt, q.place = reply, s, p.k.Now(), p.sent
-	}
+	q := p.byCall[call]
+	p.sent++
+	q.reply, q.server, q.sentAt, q.place = reply, s, p.k.Now(), p.sent
 	s.running++
 	return func() { s.running-- }
 }

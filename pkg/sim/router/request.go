@@ -67,7 +67,7 @@ func (q *request) enter() {
 		q.labels.queued(1, q.bytes)
 		q.labels.enqueued(notYetFinalized, b.priority)
 		f.bands.push(b, q)
-		if f.ttl > 0 {
+		if f.ttl > 0 && f.ttl < noDeadline-now {
 			q.timer = q.r.k.After(f.ttl, q.expire)
 		}
 	}
@@ -239,7 +239,7 @@ func (q *request) End(at kernel.Time, end sim.End) {
 		return
 	}
 	q.finish()
-	if end.Status == 200 {
+	if end.Status != sim.StatusAborted && end.Status != sim.StatusNoAnswer {
 		first := at
 		if q.first > 0 {
 			first = q.first
@@ -308,5 +308,5 @@ func (q *request) abandon() {
 	})
 }
 
-// noDeadline comes after every deadline.
+// noDeadline comes after every deadline that is reached.
 const noDeadline = kernel.Time(math.MaxInt64)

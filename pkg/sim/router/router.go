@@ -2,6 +2,7 @@ package router
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -203,7 +204,7 @@ func (r *Router) Submit(call *sim.Call, reply sim.Reply) (abort func()) {
 	if q.fairness == "" {
 		q.fairness = "default-flow"
 	}
-	if call.TTFTBudget > 0 {
+	if call.TTFTBudget > 0 && call.TTFTBudget < noDeadline-now {
 		q.deadline = now + call.TTFTBudget
 	}
 	if q.bytes == 0 {
@@ -388,7 +389,16 @@ func (r *Router) Ceilings() []Ceiling {
 
 // requestsBelow is the first count whose share of capacity is not below ceiling.
 func requestsBelow(ceiling float64, capacity int64) int64 {
-	n := int64(0)
+	if ceiling <= 0 || capacity <= 0 {
+		return 0
+	}
+	if ceiling*float64(capacity) > 1<<52 {
+		return math.MaxInt64
+	}
+	n := int64(ceiling * float64(capacity))
+	for n > 0 && float64(n-1)/float64(capacity) >= ceiling {
+		n--
+	}
 	for float64(n)/float64(capacity) < ceiling {
 		n++
 	}
