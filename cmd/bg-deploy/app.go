@@ -14,7 +14,7 @@ func run(ctx context.Context, env cli.Env, args []string) int {
 		Name:  "bg-deploy",
 		Usage: "bring the stack under test up and down",
 		Commands: []*ucli.Command{
-			upCommand(), downCommand(), statusCommand(), execCommand(env), serveCommand(),
+			upCommand(), downCommand(), statusCommand(), execCommand(env), serveCommand(), conformCommand(),
 		},
 	}
 	return cli.Run(ctx, env, app, args)
