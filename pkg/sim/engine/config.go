@@ -49,6 +49,11 @@ func ConfigOf(arm spec.Engine, model string, maxModelLen int) (Config, error) {
 	if err := check(arm, maxModelLen); err != nil {
 		return Config{}, err
 	}
+	tp := orDefault(arm.TensorParallelSize, 1)
+	shard, err := m.Shard(tp)
+	if err != nil {
+		return Config{}, fmt.Errorf("tensorParallelSize: %w", err)
+	}
 	cfg := Config{
 		Name:  "vllm",
 		Model: model,
@@ -64,27 +69,26 @@ func ConfigOf(arm spec.Engine, model string, maxModelLen int) (Config, error) {
 			AsyncScheduling:      arm.AsyncScheduling,
 			ReserveFullISL:       true, // vLLM's default
 		},
-		Cost:                 NewCost(m, g),
+		Cost:                 NewCost(shard, g, tp),
 		GPUMemoryUtilization: orDefault(arm.GPUMemoryUtilization, defaultUtilization),
 		RequestLatency:       requestLatency,
 		TokenLatency:         tokenLatency,
 	}
-	if cfg.Scheduler.NumGPUBlocks > 0 {
-		return cfg, nil
+	if cfg.Scheduler.NumGPUBlocks == 0 {
+		cfg.Scheduler.NumGPUBlocks, err = fit(cfg, shard, g, tp)
 	}
-	return cfg, fit(&cfg, m, g)
+	return cfg, err
 }
 
-// fit sizes the KV cache as vLLM does at start, which refuses to serve when one
-// request of the greatest length would not fit.
-func fit(cfg *Config, m Model, g GPU) error {
-	tokens := kvTokens(m, g, cfg.GPUMemoryUtilization)
+// fit returns the number of KV blocks as vLLM finds it at start, which refuses to
+// serve when one request of the greatest length would not fit.
+func fit(cfg Config, shard Model, g GPU, tp int) (blocks int, err error) {
+	tokens := kvTokens(shard, g, cfg.GPUMemoryUtilization)
 	if tokens < float64(cfg.Scheduler.MaxModelLen) {
-		return fmt.Errorf("fitting %s on %s at gpuMemoryUtilization %v: found room for %d tokens of KV cache, expected at least maxModelLen %d",
-			cfg.Model, g.Name, cfg.GPUMemoryUtilization, int(max(0, tokens)), cfg.Scheduler.MaxModelLen)
+		return 0, fmt.Errorf("fitting %s on %d x %s at gpuMemoryUtilization %v: found room for %d tokens of KV cache, expected at least maxModelLen %d",
+			cfg.Model, tp, g.Name, cfg.GPUMemoryUtilization, int(max(0, tokens)), cfg.Scheduler.MaxModelLen)
 	}
-	cfg.Scheduler.NumGPUBlocks = int(tokens) / cfg.Scheduler.BlockSize
-	return nil
+	return int(tokens) / cfg.Scheduler.BlockSize, nil
 }
 
 func check(arm spec.Engine, maxModelLen int) error {
@@ -101,6 +105,9 @@ func check(arm spec.Engine, maxModelLen int) error {
 		if n.value < 0 {
 			return fmt.Errorf("%s: found %d, expected 0 (the default) or more", n.name, n.value)
 		}
+	}
+	if tp := arm.TensorParallelSize; tp != 0 && !slices.Contains(spec.TensorParallelSizes(), tp) {
+		return fmt.Errorf("tensorParallelSize: found %d, expected 0 (the default), 1, 2, 4 or 8", tp)
 	}
 	if u := arm.GPUMemoryUtilization; u < 0 || u > 1 {
 		return fmt.Errorf("gpuMemoryUtilization: found %v, expected 0 (the default) to 1", u)

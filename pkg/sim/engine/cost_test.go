@@ -40,6 +40,7 @@ func TestModelsHaveTheirPublishedSizes(t *testing.T) {
 		{"Qwen3-8B", 8_190_735_360, 15.14, 147_456},
 		{"Qwen2.5-14B-Instruct", 14_770_033_664, 27.98, 196_608},
 		{"Qwen2.5-32B-Instruct", 32_763_876_352, 63.97, 262_144},
+		{"Qwen2.5-72B-Instruct", 72_706_203_648, 142.92, 327_680},
 	} {
 		m := model(t, c.name)
 		if m.Params() != c.params {
@@ -131,6 +132,7 @@ func TestConfigOfRefusesNonsense(t *testing.T) {
 		"numGPUBlocks: found -2":                         {NumGPUBlocks: -2},
 		"gpuMemoryUtilization: found 1.5, expected 0":    {GPUMemoryUtilization: 1.5},
 		`schedulingPolicy: found "lifo", expected fcfs `: {SchedulingPolicy: "lifo"},
+		"tensorParallelSize: found 3, expected 0":        {TensorParallelSize: 3},
 	} {
 		arm.GPU = "H100"
 		if _, err := ConfigOf(arm, testModel, 0); err == nil || !strings.Contains(err.Error(), want) {
@@ -165,7 +167,7 @@ func TestStepTimes(t *testing.T) {
 		{"Qwen2.5-14B", "H200", []float64{9.6, 11.8, 19.8, 15.9, 26.7, 27, 106, 461}},
 		{"Qwen2.5-32B", "H200", []float64{18.9, 21.7, 32.5, 27.3, 41.3, 61, 243, 1023}},
 	} {
-		cost := NewCost(model(t, c.model), gpu(t, c.gpu))
+		cost := NewCost(model(t, c.model), gpu(t, c.gpu), 1)
 		for i, want := range c.want {
 			got := cost.StepTime(loads[i]).Seconds() * 1e3
 			digits := 1
@@ -181,7 +183,7 @@ func TestStepTimes(t *testing.T) {
 }
 
 func TestAStepWithoutWorkTakesNoTime(t *testing.T) {
-	cost := NewCost(model(t, "Qwen3-8B"), gpu(t, "H100"))
+	cost := NewCost(model(t, "Qwen3-8B"), gpu(t, "H100"), 1)
 	if got := cost.StepTime(Load{}); got != 0 {
 		t.Errorf("got %v", got)
 	}

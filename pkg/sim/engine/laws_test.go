@@ -14,6 +14,7 @@ import (
 
 	"bgbench/pkg/sim"
 	"bgbench/pkg/sim/kernel"
+	"bgbench/pkg/spec"
 )
 
 // checkBlocks holds the laws of the KV cache: every block is either free or used,
@@ -231,7 +232,12 @@ func TestNoStepIsFasterThanTheHardware(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.SampledFrom(Models()).Draw(t, "model")
 		g := rapid.SampledFrom(GPUs()).Draw(t, "gpu")
-		cost := NewCost(m, g)
+		tp := rapid.SampledFrom(spec.TensorParallelSizes()).Draw(t, "tp")
+		shard, err := m.Shard(tp)
+		if err != nil {
+			t.Skip(err)
+		}
+		cost := NewCost(shard, g, tp)
 		var l Load
 		var flops, kv float64
 		for range rapid.IntRange(1, 300).Draw(t, "requests") {
@@ -249,10 +255,10 @@ func TestNoStepIsFasterThanTheHardware(t *testing.T) {
 			}
 		}
 		got := cost.StepTime(l).Seconds()
-		if limit := flops / g.PeakFLOPS; got < limit {
+		if limit := flops / (float64(tp) * g.PeakFLOPS); got < limit {
 			t.Fatalf("a step of %+v takes %v s, its FLOPs at peak %v s", l, got, limit)
 		}
-		if limit := (m.WeightBytes() + kv) / g.Bandwidth; got < limit {
+		if limit := (m.WeightBytes() + kv) / (float64(tp) * g.Bandwidth); got < limit {
 			t.Fatalf("a step of %+v takes %v s, its bytes at full bandwidth %v s", l, got, limit)
 		}
 	})
@@ -321,7 +327,7 @@ func drawWorkload(t *rapid.T) workload {
 	if rapid.IntRange(0, 4).Draw(t, "zeroLatency") == 0 {
 		cfg.TokenLatency = 0
 	}
-	cfg.Cost = NewCost(Models()[1], GPUs()[1])
+	cfg.Cost = NewCost(Models()[1], GPUs()[1], 1)
 	return workload{cfg: cfg, seed: rapid.Uint64().Draw(t, "seed")}
 }
 

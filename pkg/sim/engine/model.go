@@ -1,5 +1,7 @@
 package engine
 
+import "fmt"
+
 // Model is the shape of a dense decoder with grouped-query attention and a gated
 // MLP, served in bfloat16.
 type Model struct {
@@ -42,7 +44,32 @@ func Models() []Model {
 			Layers: 64, Hidden: 5120, Heads: 40, KVHeads: 8, HeadDim: 128, FFN: 27648, Vocab: 152064,
 			QKVBias: true, MaxModelLen: 32768,
 		},
+		{
+			Names:  []string{"Qwen/Qwen2.5-72B-Instruct", "Qwen/Qwen2.5-72B"},
+			Layers: 80, Hidden: 8192, Heads: 64, KVHeads: 8, HeadDim: 128, FFN: 29568, Vocab: 152064,
+			QKVBias: true, MaxModelLen: 32768,
+		},
 	}
+}
+
+// Shard is what one of tp GPUs holds of m under tensor parallelism: vLLM splits
+// heads, MLP and vocabulary, keeps the norms on every GPU, and where there are
+// fewer KV heads than GPUs gives each GPU a whole one, so that some are there
+// several times (QKVParallelLinear).
+func (m Model) Shard(tp int) (Model, error) {
+	switch {
+	case m.Heads%tp != 0:
+		return Model{}, fmt.Errorf("found %d, expected a divisor of the %d attention heads of %s", tp, m.Heads, m.Names[0])
+	case m.KVHeads%tp != 0 && tp%m.KVHeads != 0:
+		return Model{}, fmt.Errorf("found %d, expected a divisor or a multiple of the %d KV heads of %s", tp, m.KVHeads, m.Names[0])
+	case m.FFN%tp != 0 || m.Vocab%tp != 0:
+		return Model{}, fmt.Errorf("found %d, expected a divisor of the MLP's %d and the vocabulary's %d rows of %s", tp, m.FFN, m.Vocab, m.Names[0])
+	}
+	m.Heads /= tp
+	m.KVHeads = max(1, m.KVHeads/tp)
+	m.FFN /= tp
+	m.Vocab /= tp
+	return m, nil
 }
 
 // bytesPerValue of bfloat16, for weights and KV cache alike.
