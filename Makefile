@@ -4,7 +4,7 @@ TOOLS := bg-gen bg-deploy bg-load bg-scrape bg-analyze bg-report
 RUN   := $(MAKE) --no-print-directory -f pipelines/experiment.mk
 
 .DELETE_ON_ERROR:
-.PHONY: help build test test-browser race lint bench fuzz npm benchmark-local benchmark-model clean
+.PHONY: help build test test-browser race lint bench fuzz npm benchmark-local benchmark-model agreement clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,6 +19,12 @@ benchmark-local: build ## run batch-gateway-ci on an emulated stack over real so
 
 benchmark-model: build ## run batch-gateway on the model's virtual clock (under a minute)
 	+@$(RUN) -j2 EXPERIMENT=batch-gateway
+
+WITHIN ?= 0.05
+agreement: build ## compare the model's two clocks on one arm of each kind (some 6 minutes on a quiet machine)
+	+@$(RUN) EXPERIMENT=agreement SETS=target=model OUT=results/agreement-model
+	+@$(RUN) EXPERIMENT=agreement SETS=target=local OUT=results/agreement-local
+	bin/bg-analyze check --baseline results/agreement-model/results.json --within $(WITHIN) results/agreement-local/results.json
 
 test: npm ## run the tests
 	go test ./...

@@ -2,13 +2,16 @@
 #
 #   make -f pipelines/experiment.mk EXPERIMENT=batch-gateway-ci
 #   make -f pipelines/experiment.mk EXPERIMENT=my.yaml OUT=/data/my-run
+#   make -f pipelines/experiment.mk EXPERIMENT=batch-gateway-ci SETS='target=model trials=1' OUT=results/quick
 #
 # Every step is a file made by one tool, so a run that was cut goes on where it
 # stopped. `make -n` shows what is left.
 
 EXPERIMENT ?= batch-gateway-ci
 OUT        ?= results/$(basename $(notdir $(EXPERIMENT)))
+SETS       ?=
 BIN        ?= bin
+ASKED      := $(BIN)/bg-gen experiments $(EXPERIMENT) $(SETS:%=--set %)
 CELL       := pipelines/cell.sh
 
 .DELETE_ON_ERROR:
@@ -20,13 +23,13 @@ all: $(OUT)/report.html $(OUT)/report.md
 
 # The folder must not hold another experiment, nor another version of this one.
 same: | $(OUT)/experiment.yaml
-	@$(BIN)/bg-gen experiments $(EXPERIMENT) | cmp -s - $(OUT)/experiment.yaml || { \
+	@$(ASKED) | cmp -s - $(OUT)/experiment.yaml || { \
 		echo "make: $(OUT) holds another experiment than $(EXPERIMENT), or an older version of it" >&2; \
 		echo "hint: choose another folder with OUT=, or remove that one" >&2; exit 2; }
 
 $(OUT)/experiment.yaml: | $(BIN)/bg-gen
 	@mkdir -p $(@D)
-	@$(BIN)/bg-gen experiments $(EXPERIMENT) > $@
+	@$(ASKED) > $@
 
 $(OUT)/plan.tsv: $(OUT)/experiment.yaml
 	@$(BIN)/bg-gen plan $< > $@

@@ -28,9 +28,7 @@ type Local struct {
 // Stack returns the descriptor with the addresses; nothing is answered before Run.
 func ListenLocal(plan Stack, host string, port int) (*Local, error) {
 	k := kernel.NewWall()
-	st, err := stack.New(k, stack.Config{
-		Arm: plan.Arm, Model: plan.Model, MaxModelLen: plan.MaxModelLen, Seed: plan.Seed,
-	})
+	st, err := stack.New(k, plan.model())
 	if err != nil {
 		return nil, err
 	}

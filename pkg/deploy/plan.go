@@ -8,6 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"bgbench/pkg/cli"
+	"bgbench/pkg/sim/kernel"
+	"bgbench/pkg/sim/stack"
 	"bgbench/pkg/spec"
 )
 
@@ -43,6 +45,10 @@ func Plan(r Request) (Stack, error) {
 	plan.Model, plan.MaxModelLen = profile.Model, profile.MaxModelLen
 	plan.Seed = profile.Seed + int64(r.Trial) - 1
 	plan.RunID = runID(plan, r.Trial)
+	// What the emulated components would refuse at their start is the user's input.
+	if _, err := stack.New(kernel.NewVirtual(), plan.model()); err != nil {
+		return Stack{}, cli.Usage(err)
+	}
 	return plan, nil
 }
 
@@ -79,6 +85,11 @@ func (s *Stack) resolve(r Request) (spec.Profile, error) {
 		s.Target = e.Target
 	}
 	return e.Profile, nil
+}
+
+// model is the stack model that s describes.
+func (s Stack) model() stack.Config {
+	return stack.Config{Arm: s.Arm, Model: s.Model, MaxModelLen: s.MaxModelLen, Seed: s.Seed}
 }
 
 // runID is random where something is really started, and a function of the request

@@ -26,6 +26,10 @@ type Router struct {
 	Holdback          Holdback `yaml:"holdback" json:"holdback"`
 	Eviction          bool     `yaml:"eviction" json:"eviction"`
 
+	// AllowExperimentalPlugins is the picker's flag of that name, without which it does
+	// not start with a plugin of Alpha stability, such as that of Holdback.
+	AllowExperimentalPlugins bool `yaml:"allowExperimentalPlugins" json:"allowExperimentalPlugins"`
+
 	// DispatchLag is the model's mean time from a dispatch to the moment at which the
 	// detector counts it; bursts overshoot their cap by what passes in it.
 	DispatchLag Duration `yaml:"dispatchLag" json:"dispatchLag"`

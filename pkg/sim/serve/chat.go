@@ -65,6 +65,7 @@ func (h inference) chat(w http.ResponseWriter, r *http.Request) {
 		id = uuid.NewString()
 	}
 	call := sim.NewCall(id, &req)
+	call.BodyBytes = max(0, int(r.ContentLength))
 	router.ReadHeaders(call, func(name string) (string, bool) {
 		values := r.Header.Values(name)
 		if len(values) == 0 {

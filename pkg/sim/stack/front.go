@@ -37,13 +37,11 @@ func (s *Stack) front(k *kernel.Kernel, arm spec.Router, seed int64) (sim.Backen
 	}
 	r, err := router.New(k, router.Config{
 		EndpointPicker: config,
-		// A deployment sets the flag when it uses such a plugin; an arm that does so
-		// means it.
-		Flags:       router.Flags{AllowExperimentalPlugins: arm.Holdback.Active() || arm.Config != ""},
-		Objectives:  objectives,
-		DispatchLag: arm.DispatchLag.Std(),
-		Pool:        poolName,
-		Seed:        seed,
+		Flags:          router.Flags{AllowExperimentalPlugins: arm.AllowExperimentalPlugins},
+		Objectives:     objectives,
+		DispatchLag:    arm.DispatchLag.Std(),
+		Pool:           poolName,
+		Seed:           seed,
 	}, endpoints)
 	if err != nil {
 		return nil, nil, err
