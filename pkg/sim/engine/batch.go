@@ -27,8 +27,7 @@ func (b *Batch) Empty() bool { return len(b.items) == 0 }
 type Load struct {
 	Requests int
 	Tokens   int
-	// Context is the sum, over requests that compute a single token, of the tokens
-	// that it attends to.
+	// Context is the sum, over requests, of the tokens whose keys and values are read.
 	Context int
 	// PrefillPairs is twice the number of (query, key) pairs of the requests that
 	// compute several: n tokens behind start others count n*(2*start+n).
@@ -38,9 +37,8 @@ type Load struct {
 func (l *Load) add(start, n int) {
 	l.Requests++
 	l.Tokens += n
-	if n == 1 {
-		l.Context += start + 1
-	} else {
+	l.Context += start + n
+	if n > 1 {
 		l.PrefillPairs += n * (2*start + n)
 	}
 }
@@ -48,9 +46,8 @@ func (l *Load) add(start, n int) {
 func (l *Load) remove(start, n int) {
 	l.Requests--
 	l.Tokens -= n
-	if n == 1 {
-		l.Context -= start + 1
-	} else {
+	l.Context -= start + n
+	if n > 1 {
 		l.PrefillPairs -= n * (2*start + n)
 	}
 }

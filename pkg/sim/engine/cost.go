@@ -12,9 +12,8 @@ import (
 // with L layers, R requests in the step, and of what one GPU holds W bytes of
 // weights and KV bytes of cache a token. FLOP counts two operations a parameter and
 // token, the logits of one token a request, and the attention of tokens that are
-// computed together; context is the sum of what single tokens attend to, whose
-// attention is bound by reading it. Since every efficiency is below 1 no step is
-// faster than the hardware.
+// computed together; context is what the requests attend to, read once each. Since
+// every efficiency is below 1 no step is faster than the hardware.
 //
 // link is 0 on one GPU. On n, every layer sums the results of attention and of MLP
 // over all GPUs, one after the other with the matrix products:

@@ -37,6 +37,7 @@ func TestModelsHaveTheirPublishedSizes(t *testing.T) {
 		kv      float64 // bytes a token
 	}{
 		{"Qwen2.5-1.5B-Instruct", 1_543_714_304, 3.09, 28_672},
+		{"Qwen3-4B", 4_022_468_096, 8.04, 147_456},
 		{"Qwen3-8B", 8_190_735_360, 15.14, 147_456},
 		{"Qwen2.5-14B-Instruct", 14_770_033_664, 27.98, 196_608},
 		{"Qwen2.5-32B-Instruct", 32_763_876_352, 63.97, 262_144},
@@ -165,7 +166,7 @@ func TestStepTimes(t *testing.T) {
 		{"Qwen3-8B", "H100", []float64{7.7, 10.0, 18.7, 14.5, 26.0, 15, 57, 248}},
 		{"Qwen3-8B", "H200", []float64{6.1, 7.8, 13.8, 10.9, 19.1, 15, 57, 248}},
 		{"Qwen2.5-14B", "H200", []float64{9.6, 11.8, 19.8, 15.9, 26.7, 27, 106, 461}},
-		{"Qwen2.5-32B", "H200", []float64{18.9, 21.7, 32.5, 27.3, 41.3, 61, 243, 1023}},
+		{"Qwen2.5-32B", "H200", []float64{18.9, 21.7, 32.5, 27.3, 41.3, 61, 243, 1024}},
 	} {
 		cost := NewCost(model(t, c.model), gpu(t, c.gpu), 1)
 		for i, want := range c.want {

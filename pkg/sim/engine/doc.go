@@ -10,8 +10,8 @@
 //     from a catalogue of models and GPUs.
 //   - Server joins the two on a kernel and implements sim.Backend.
 //
-// It models one GPU without tensor, pipeline or data parallelism, one
-// full-attention KV cache group, no speculative decoding, no LoRA, no KV
+// It models the GPUs of one replica under tensor parallelism, without pipeline or
+// data parallelism, one full-attention KV cache group, no speculative decoding, no LoRA, no KV
 // connector, and no sampling: a request always runs to its token limit.
 //
 //	cfg, err := engine.ConfigOf(arm.Engine, "Qwen/Qwen3-8B", 8448)
@@ -19,5 +19,6 @@
 //	server := engine.New(k, cfg)
 //	abort := server.Submit(call, reply)
 //
-// pkg/sim/stack wires Servers behind a router.
+// pkg/sim/stack wires Servers behind a router. docs/model.md says which rule is held
+// by which test, and how far the times can be trusted.
 package engine

@@ -30,6 +30,11 @@ func Models() []Model {
 			TiedEmbeddings: true, QKVBias: true, MaxModelLen: 32768,
 		},
 		{
+			Names:  []string{"Qwen/Qwen3-4B"},
+			Layers: 36, Hidden: 2560, Heads: 32, KVHeads: 8, HeadDim: 128, FFN: 9728, Vocab: 151936,
+			TiedEmbeddings: true, QKNorm: true, MaxModelLen: 40960,
+		},
+		{
 			Names:  []string{"Qwen/Qwen3-8B"},
 			Layers: 36, Hidden: 4096, Heads: 32, KVHeads: 8, HeadDim: 128, FFN: 12288, Vocab: 151936,
 			QKNorm: true, MaxModelLen: 40960,
