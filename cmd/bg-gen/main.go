@@ -11,7 +11,6 @@ import (
 )
 
 func main() {
-	signal.Ignore(syscall.SIGPIPE) // `bg-gen plan X | head` ends well
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, cli.OSEnv(), os.Args))

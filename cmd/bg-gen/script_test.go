@@ -5,9 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"os/signal"
 	"strconv"
-	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -18,7 +16,6 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"bg-gen": func() {
-			signal.Ignore(syscall.SIGPIPE)
 			os.Exit(run(context.Background(), cli.OSEnv(), os.Args))
 		},
 	})

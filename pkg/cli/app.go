@@ -14,7 +14,7 @@ import (
 // Run runs app as the tool called app.Name and returns its exit code. Errors are
 // printed once, here.
 func Run(ctx context.Context, env Env, app *cli.App, args []string) int {
-	app.Reader, app.Writer, app.ErrWriter = env.Stdin, pipe{env.Stdout}, env.Stderr
+	app.Reader, app.Writer, app.ErrWriter = env.Stdin, env.Stdout, env.Stderr
 	app.DisableSliceFlagSeparator = true // --set values may hold commas
 	app.Version = Version()
 	app.EnableBashCompletion = true
@@ -31,6 +31,7 @@ func Run(ctx context.Context, env Env, app *cli.App, args []string) int {
 	app.OnUsageError = usageError
 	prepare(app.Commands)
 	addEnvTwins(app.Flags)
+	surviveClosedPipe()
 	return Report(env.Stderr, app.Name, app.RunContext(ctx, flagsFirst(app, args)))
 }
 
@@ -50,12 +51,27 @@ func prepare(commands []*cli.Command) {
 	for _, c := range commands {
 		c.OnUsageError = usageError
 		requireFlags(c)
+		checkLogFormat(c)
 		c.HideHelpCommand = true
 		if len(c.Subcommands) == 0 {
 			c.Flags = append(c.Flags, commonFlags()...)
 		}
 		addEnvTwins(c.Flags)
 		prepare(c.Subcommands)
+	}
+}
+
+// checkLogFormat has a command refuse an unknown --log-format whether it logs or not.
+func checkLogFormat(c *cli.Command) {
+	action := c.Action
+	if action == nil {
+		return
+	}
+	c.Action = func(c *cli.Context) error {
+		if _, err := Logger(c); err != nil {
+			return err
+		}
+		return action(c)
 	}
 }
 

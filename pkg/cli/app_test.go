@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/urfave/cli/v2"
@@ -164,5 +165,29 @@ func TestWriteFileAppearsOnlyWhenWhole(t *testing.T) {
 		return err
 	}); err != nil || w.String() != "data" {
 		t.Errorf("stdout got %q, %v", w.String(), err)
+	}
+}
+
+func TestWriteFileKeepsAPipeAPipe(t *testing.T) {
+	path := t.TempDir() + "/fifo"
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan string, 1)
+	go func() {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Error(err)
+		}
+		read <- string(data)
+	}()
+	if err := WriteFile(io.Discard, path, func(w io.Writer) error { _, err := io.WriteString(w, "data"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-read; got != "data" {
+		t.Errorf("the reader got %q", got)
+	}
+	if about, err := os.Stat(path); err != nil || about.Mode()&os.ModeNamedPipe == 0 {
+		t.Errorf("left %v, %v", about, err)
 	}
 }

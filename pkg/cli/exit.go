@@ -76,7 +76,7 @@ func WithHint(err error, format string, args ...any) error {
 // returns the exit code that goes with it. A nil error is ExitOK, and so is one that
 // says that the reader of standard output is gone.
 func Report(stderr io.Writer, tool string, err error) int {
-	if err == nil || errors.Is(err, errReaderGone) {
+	if err == nil || readerGone(err) {
 		return ExitOK
 	}
 	var status StatusError

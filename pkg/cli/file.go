@@ -10,7 +10,8 @@ import (
 
 // WriteFile calls write with a buffered writer on the file called path, which
 // appears only when everything was written: the bytes go to path.partial, which
-// is renamed at the end and removed on failure. The path "-" is stdout.
+// is renamed at the end and removed on failure. The path "-" is stdout. A device or
+// a named pipe is written to as it is.
 func WriteFile(stdout io.Writer, path string, write func(io.Writer) error) error {
 	if path == "-" || path == "" {
 		buf := bufio.NewWriterSize(stdout, 1<<16)
@@ -18,6 +19,9 @@ func WriteFile(stdout io.Writer, path string, write func(io.Writer) error) error
 			return err
 		}
 		return buf.Flush()
+	}
+	if about, err := os.Stat(path); err == nil && !about.Mode().IsRegular() && !about.IsDir() {
+		return writeInPlace(path, write)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("creating %s: %w", path, err)
@@ -40,6 +44,27 @@ func WriteFile(stdout io.Writer, path string, write func(io.Writer) error) error
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	if err := os.Rename(partial, path); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
+
+// writeInPlace writes to a device or a named pipe: renaming a file onto it would
+// replace it.
+func writeInPlace(path string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", path, err)
+	}
+	defer f.Close()
+	buf := bufio.NewWriterSize(f, 1<<16)
+	if err := write(buf); err != nil {
+		return err
+	}
+	if err := buf.Flush(); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	if err := f.Close(); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil

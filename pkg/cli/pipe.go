@@ -2,23 +2,22 @@ package cli
 
 import (
 	"errors"
-	"fmt"
-	"io"
+	"io/fs"
+	"os"
+	"os/signal"
 	"syscall"
 )
 
-// errReaderGone says that the program reading standard output has had enough, as
-// head does. It is no failure of ours.
-var errReaderGone = errors.New("the reader of standard output is gone")
+// surviveClosedPipe lets a write to a pipe whose reader is gone return an error,
+// where SIGPIPE would end the process. Unlike an ignored signal a caught one is not
+// handed down to the programs that we start.
+func surviveClosedPipe() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+}
 
-// pipe is standard output that may be closed at its other end. The process gets to
-// see that only if it ignores SIGPIPE, which ends it otherwise.
-type pipe struct{ w io.Writer }
-
-func (p pipe) Write(b []byte) (int, error) {
-	n, err := p.w.Write(b)
-	if errors.Is(err, syscall.EPIPE) {
-		err = fmt.Errorf("%w: %w", errReaderGone, err)
-	}
-	return n, err
+// readerGone reports whether err says that the program reading standard output has
+// had enough, as head does. That is no failure of ours.
+func readerGone(err error) bool {
+	var at *fs.PathError
+	return errors.As(err, &at) && at.Path == os.Stdout.Name() && errors.Is(at.Err, syscall.EPIPE)
 }
