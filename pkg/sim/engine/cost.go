@@ -22,10 +22,10 @@ import (
 //
 // the time of a ring all-reduce of hidden bfloat16 values a token.
 //
-// The coefficients are of the kind that BLIS fitted to vLLM 0.15.1
-// (inference-sim, trained-physics model: 126 us a step, 32 us a layer, 4.4 us a
-// request, 1.36·W/BW, 1.95·KV/BW), rounded and held against published runs.
-// docs/model.md has the comparison, also where it fails.
+// The form is that of BLIS's fit to vLLM 0.15.1 (inference-sim, trained-physics
+// model: 126 us a step, 32 us a layer, 4.4 us a request, 1.36·W/BW, 1.95·KV/BW). The
+// values were chosen by hand beside it; docs/model.md compares them, and the result
+// with published runs.
 type Cost struct {
 	fixed      float64 // a0 + aL·L + the latency of link, seconds
 	perRequest float64

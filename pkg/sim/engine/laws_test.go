@@ -248,7 +248,7 @@ func TestNoStepIsFasterThanTheHardware(t *testing.T) {
 			l.add(start, n)
 			flops += 2*m.layerParams()*float64(n) + 2*m.headParams()
 			kv += m.KVBytes() * float64(start+n) // read once at least, whatever n is
-			for i := 0; n > 1 && i < n; i++ { // token by token, queries and values
+			for i := 0; n > 1 && i < n; i++ {    // token by token, queries and values
 				flops += 4 * float64(m.Layers*m.Heads*m.HeadDim) * float64(start+i)
 			}
 		}

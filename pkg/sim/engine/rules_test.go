@@ -116,3 +116,45 @@ func TestABlockedHeadIsLookedUpManyTimesAndCountedOnce(t *testing.T) {
 		t.Errorf("after %d steps: got %d tokens looked up, want the 250 of both prompts", steps, got.PrefixQueries)
 	}
 }
+
+func TestAResumedRequestNeedsRoomForItsOutputToo(t *testing.T) {
+	s := smallScheduler(func(cfg *SchedulerConfig) {
+		cfg.NumGPUBlocks, cfg.MaxNumBatchedTokens, cfg.EnablePrefixCaching = 12, 32, false
+	})
+	first, victim := add(s, prompt(1, 16), 90), add(s, prompt(2, 16), 90)
+	for steps := 0; victim.Preemptions() == 0; steps++ {
+		if steps == 100 {
+			t.Fatal("nobody was preempted")
+		}
+		s.Update(s.Schedule())
+	}
+	// Five of the eleven blocks are free. The victim's prompt takes one and its
+	// first chunk two, but prompt and output take six.
+	for !first.Finished() {
+		if b := s.Schedule(); len(b.Admitted) > 0 {
+			t.Fatalf("a request of %d tokens was admitted to %d free blocks", victim.known, s.pool.free)
+		} else {
+			s.Update(b)
+		}
+	}
+	if b := s.Schedule(); len(b.Admitted) != 1 {
+		t.Errorf("%d were admitted after the other had ended, want the victim", len(b.Admitted))
+	}
+}
+
+func TestUnderAsyncSchedulingNoTokenBeyondTheContextIsComputed(t *testing.T) {
+	s := smallScheduler(func(cfg *SchedulerConfig) { cfg.AsyncScheduling, cfg.MaxModelLen = true, 40 })
+	r := add(s, prompt(1, 30), 100)
+	var queue []*Batch
+	for s.Unfinished() > 0 {
+		queue = append(queue, s.Schedule())
+		if len(queue) == 2 {
+			s.Update(queue[0])
+			queue = queue[1:]
+		}
+	}
+	// Ten tokens of output fill the context; the last of them is never computed.
+	if got := s.Stats().ScheduledTokens; r.OutputTokens() != 10 || got != 39 {
+		t.Errorf("got %d tokens of output and %d computed, want 10 and 39", r.OutputTokens(), got)
+	}
+}
