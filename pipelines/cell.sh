@@ -3,7 +3,7 @@
 #
 # The stack lives as long as the scraper, the scraper as long as the load. The
 # cell's folder appears only when it is whole; one that was cut is kept beside it
-# as tK.cut, where `bg-load recover` can still read what was measured.
+# as tK.cut, where `bg-load recover` makes what was measured readable.
 set -eu
 out=$1 arm=$2 trial=$3
 bin=${BIN:-bin}
@@ -26,16 +26,25 @@ awk -F '\t' -v out="$out" -v arm="$arm" -v trial="$trial" '
 		print ""
 	}' "$out/plan.tsv" >&2
 
+# A folder that another cell.sh still writes to is not ours to move.
+if [ -e "$work/pid" ] && kill -0 "$(cat "$work/pid")" 2>/dev/null; then
+	echo "cell.sh: $work is being written by process $(cat "$work/pid")" >&2
+	echo "hint: wait for it, or end it" >&2
+	exit 1
+fi
 if [ -e "$work" ]; then
-	rm -rf "$cell.cut"
-	mv "$work" "$cell.cut"
-	echo "cell.sh: what an earlier run measured is kept in $cell.cut" >&2
+	cut=$cell.cut n=1
+	while [ -e "$cut" ]; do n=$((n + 1)) cut=$cell.cut$n; done
+	mv "$work" "$cut"
+	echo "cell.sh: what an earlier run measured is kept in $cut" >&2
 fi
 mkdir -p "$work"
+echo $$ >"$work/pid"
 
 "$bin/bg-deploy" exec --experiment "$out/experiment.yaml" --arm "$arm" --trial "$trial" -o "$work/stack.json" -- \
 	"$bin/bg-scrape" run --stack "$work/stack.json" --trial "$trial" -o "$work/metrics.parquet" -- \
 	"$bin/bg-load" run --stack "$work/stack.json" --inputs "$out/inputs/t$trial" -o "$work"
 
+rm -f "$work/pid"
 rm -rf "$cell"
 mv "$work" "$cell"

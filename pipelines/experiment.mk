@@ -11,32 +11,33 @@ EXPERIMENT ?= batch-gateway-ci
 OUT        ?= results/$(basename $(notdir $(EXPERIMENT)))
 SETS       ?=
 BIN        ?= bin
-ASKED      := $(BIN)/bg-gen experiments $(EXPERIMENT) $(SETS:%=--set %)
 CELL       := pipelines/cell.sh
+ASKED      := $(BIN)/bg-gen experiments $(EXPERIMENT) $(SETS:%=--set %)
+
+ifneq ($(words $(OUT)),1)
+$(error OUT: found "$(OUT)", expected one path without spaces)
+endif
 
 .DELETE_ON_ERROR:
-.PHONY: all same
+.PHONY: all frozen
 .DEFAULT_GOAL := all
 
 all: $(OUT)/report.html $(OUT)/report.md
 	@echo "done: $(OUT)/report.html" >&2
 
-# The folder must not hold another experiment, nor another version of this one.
-same: | $(OUT)/experiment.yaml
-	@$(ASKED) | cmp -s - $(OUT)/experiment.yaml || { \
-		echo "make: $(OUT) holds another experiment than $(EXPERIMENT), or an older version of it" >&2; \
-		echo "hint: choose another folder with OUT=, or remove that one" >&2; exit 2; }
+# What was asked for is frozen before anything is measured, and checked ever after.
+frozen: | $(BIN)/bg-gen
+	@pipelines/freeze.sh $(OUT) $(ASKED)
 
 $(OUT)/experiment.yaml: | $(BIN)/bg-gen
-	@mkdir -p $(@D)
-	@$(ASKED) > $@
+	@pipelines/freeze.sh $(OUT) $(ASKED)
 
 $(OUT)/plan.tsv: $(OUT)/experiment.yaml
-	@$(BIN)/bg-gen plan $< > $@
+	@$(BIN)/bg-gen plan $< > $@.partial && mv $@.partial $@
 
 # plan.mk says the same as plan.tsv in make's words: CELLS in run order, a rule a cell.
 $(OUT)/plan.mk: $(OUT)/plan.tsv pipelines/plan.awk
-	@awk -f pipelines/plan.awk -v out=$(OUT) $< > $@
+	@awk -f pipelines/plan.awk $< > $@.partial && mv $@.partial $@
 
 include $(OUT)/plan.mk
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 
 	ucli "github.com/urfave/cli/v2"
@@ -42,19 +41,11 @@ func listen(c *ucli.Context, plan deploy.Stack) (*deploy.Local, error) {
 // serve announces a local stack and runs it.
 func serve(c *ucli.Context, local *deploy.Local) error {
 	path := c.String("output")
-	if path == "-" {
-		data, err := local.Stack().JSON()
-		if err != nil {
-			return err
-		}
-		if _, err := c.App.Writer.Write(data); err != nil {
-			return fmt.Errorf("printing the descriptor: %w", err)
-		}
-		return local.Run(c.Context)
-	}
 	if err := local.Stack().Write(path); err != nil {
 		return err
 	}
-	defer os.Remove(path) // what it describes is gone
+	if path != "-" {
+		defer os.Remove(path) // what it describes is gone
+	}
 	return local.Run(c.Context)
 }

@@ -41,6 +41,8 @@ func inputsCommand() *ucli.Command {
 func trialOf(c *ucli.Context) (draw.Trial, error) {
 	t := draw.Trial{Number: c.Int("trial")}
 	switch {
+	case t.Number < 1 || t.Number > spec.MaxTrials:
+		return t, cli.Usagef("--trial: found %d, expected 1 to %d", t.Number, spec.MaxTrials)
 	case c.String("output") == "":
 		return t, cli.Usagef("--output: found nothing, expected a folder or -")
 	case c.String("experiment") != "" && c.String("profile") != "":

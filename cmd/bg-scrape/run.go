@@ -66,8 +66,8 @@ func checkRun(c *ucli.Context, stack deploy.Stack) error {
 		return cli.Usagef("--interval: found %s, expected more than 0", c.Duration("interval"))
 	case c.Duration("timeout") < 0 || c.Duration("timeout") > c.Duration("interval"):
 		return cli.Usagef("--timeout: found %s, expected at most the interval of %s", c.Duration("timeout"), c.Duration("interval"))
-	case c.Int("trial") < 1:
-		return cli.Usagef("--trial: found %d, expected 1 or more", c.Int("trial"))
+	case c.Int("trial") < 1 || c.Int("trial") > spec.MaxTrials:
+		return cli.Usagef("--trial: found %d, expected 1 to %d", c.Int("trial"), spec.MaxTrials)
 	case model && !c.Args().Present():
 		return cli.WithHint(cli.Usagef("target model: found no command, expected one after --: there is nothing to scrape"),
 			"bg-scrape run --stack %s -o %s -- bg-load run ...", c.String("stack"), c.String("output"))

@@ -29,8 +29,8 @@ func Plan(r Request) (Stack, error) {
 	if r.Arm == "" {
 		return Stack{}, cli.Usagef("--arm: found none, expected the name of an arm")
 	}
-	if r.Trial < 1 {
-		return Stack{}, cli.Usagef("--trial: found %d, expected 1 or more", r.Trial)
+	if r.Trial < 1 || r.Trial > spec.MaxTrials {
+		return Stack{}, cli.Usagef("--trial: found %d, expected 1 to %d", r.Trial, spec.MaxTrials)
 	}
 	plan := Stack{SchemaVersion: stackSchemaVersion, Target: r.Target}
 	profile, err := plan.resolve(r)

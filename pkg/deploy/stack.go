@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
+	"bgbench/pkg/cli"
 	"bgbench/pkg/spec"
 )
 
@@ -37,12 +38,18 @@ type Endpoint struct {
 
 const stackSchemaVersion = 1
 
-// ReadStack reads a descriptor. What is wrong with one is named with its field.
+// ReadStack reads the descriptor at path; "-" is the process's standard input. What
+// is wrong with one is named with its field.
 func ReadStack(path string) (Stack, error) {
 	var s Stack
-	data, err := os.ReadFile(path)
+	in, err := cli.OpenInput(os.Stdin, path)
 	if err != nil {
 		return s, fmt.Errorf("reading stack: %w", err)
+	}
+	defer in.Close()
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return s, fmt.Errorf("reading stack %s: %w", path, err)
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
 		return s, fmt.Errorf("reading stack %s: %w", path, err)
@@ -66,23 +73,16 @@ func (s Stack) validate() error {
 }
 
 // Write writes the descriptor to path in one piece, so that a reader that waits
-// for the file never sees half of it.
+// for the file never sees half of it; "-" is the process's standard output.
 func (s Stack) Write(path string) error {
 	data, err := s.JSON()
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("writing stack: %w", err)
-	}
-	partial := path + ".partial"
-	if err := os.WriteFile(partial, data, 0o644); err != nil {
-		return fmt.Errorf("writing stack: %w", err)
-	}
-	if err := os.Rename(partial, path); err != nil {
-		return fmt.Errorf("writing stack: %w", err)
-	}
-	return nil
+	return cli.WriteFile(os.Stdout, path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
 }
 
 // JSON returns the descriptor as it stands in stack.json.

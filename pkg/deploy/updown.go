@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +21,7 @@ const endGrace = 5 * time.Second
 // it answers. serve makes the command that serves such a stack and writes its
 // descriptor to stackFile.
 func Up(ctx context.Context, plan Stack, path string, serve func(stackFile string) *exec.Cmd) error {
-	if old, err := ReadStack(path); err == nil && old.Process != nil && old.Process.Alive() {
+	if old, err := readOld(path); err == nil && old.Process != nil && old.Process.Alive() {
 		return cli.WithHint(fmt.Errorf("%s describes a stack that still runs (process %d)", path, old.Process.PID),
 			"end it first: bg-deploy down %s", path)
 	}
@@ -33,7 +34,7 @@ func Up(ctx context.Context, plan Stack, path string, serve func(stackFile strin
 	}
 	defer os.RemoveAll(dir)
 	stackFile := filepath.Join(dir, "stack.json")
-	p, err := start(serve(stackFile), strings.TrimSuffix(path, ".json")+".log")
+	p, err := start(serve(stackFile), logFile(path))
 	if err != nil {
 		return err
 	}
@@ -44,6 +45,22 @@ func Up(ctx context.Context, plan Stack, path string, serve func(stackFile strin
 	}
 	running.Process = &p
 	return running.Write(path)
+}
+
+// readOld reads the descriptor that Up is about to replace.
+func readOld(path string) (Stack, error) {
+	if path == "-" {
+		return Stack{}, fs.ErrNotExist
+	}
+	return ReadStack(path)
+}
+
+// logFile is where the stack's process writes, beside its descriptor.
+func logFile(path string) string {
+	if path == "-" {
+		return filepath.Join(os.TempDir(), fmt.Sprintf("bg-deploy-%d.log", os.Getpid()))
+	}
+	return strings.TrimSuffix(path, ".json") + ".log"
 }
 
 // await waits for the descriptor that the process writes when it answers.
@@ -85,6 +102,9 @@ func Down(ctx context.Context, path string) error {
 		if err := s.Process.End(ctx, endGrace); err != nil {
 			return err
 		}
+	}
+	if path == "-" {
+		return nil
 	}
 	return remove(path)
 }

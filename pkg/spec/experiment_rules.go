@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// maxTrials keeps a slip of the pen from becoming a plan of years.
-const maxTrials = 1000
+// MaxTrials keeps a slip of the pen from becoming a plan of years.
+const MaxTrials = 1000
 
 // Validate says what is wrong with e, its profile and its arms included.
 func (e Experiment) Validate() error { return e.validate(nil) }
@@ -50,7 +50,7 @@ func (e Experiment) problems() problems {
 	var is problems
 	is.name("name", e.Name)
 	is.oneOf("target", e.Target, TargetModel, TargetLocal, TargetKube)
-	is.check(e.Trials >= 1 && e.Trials <= maxTrials, "trials", "found %d, expected 1 to %d", e.Trials, maxTrials)
+	is.check(e.Trials >= 1 && e.Trials <= MaxTrials, "trials", "found %d, expected 1 to %d", e.Trials, MaxTrials)
 	is.check(e.Margin > 0, "margin", "found %s, expected a share above 0 such as 0.1", decimal(e.Margin))
 	is.check(len(e.Arms) > 0, "arms", "found none, expected one or more")
 	var names names
