@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"runtime"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -54,7 +55,7 @@ func replay(c *ucli.Context, env cli.Env) error {
 		return cli.Usage(err)
 	}
 	o.ModelSamples, _ = env.LookupEnv("BG_MODEL_SAMPLES")
-	o.Versions = map[string]string{"bg-load": cli.Version()}
+	o.Versions = map[string]string{"bg-load": cli.Version(), "go": runtime.Version()}
 	if !cli.Quiet(c) {
 		meter := load.NewMeter(env.Stderr, env.Terminal, o.Stack.Target == spec.TargetModel)
 		defer meter.Close()

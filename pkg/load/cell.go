@@ -105,21 +105,33 @@ func (c *Cell) WriteRequests(rows ...record.Request) error { return c.requests.W
 // WriteJobs implements Output.
 func (c *Cell) WriteJobs(rows ...record.Job) error { return c.jobs.Write(rows...) }
 
+// Started implements Output: until the end comes the metadata says that it has not.
+func (c *Cell) Started(meta record.Metadata) error {
+	meta.Interrupted = true
+	return writeMetadata(record.Partial(filepath.Join(c.dir, MetadataFile)), meta)
+}
+
 // Finish implements Output: the metadata comes last and says that all is there.
 func (c *Cell) Finish(meta record.Metadata) error {
 	if err := errors.Join(c.requests.Close(), c.jobs.Close()); err != nil {
 		return err
 	}
+	path := filepath.Join(c.dir, MetadataFile)
+	if err := writeMetadata(record.Partial(path), meta); err != nil {
+		return err
+	}
+	return os.Rename(record.Partial(path), path)
+}
+
+func writeMetadata(path string, meta record.Metadata) error {
 	text, err := json.MarshalIndent(meta, "", "  ")
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(c.dir, MetadataFile)
-	partial := path + ".partial"
-	if err := os.WriteFile(partial, append(text, '\n'), 0o644); err != nil {
-		return errors.Join(err, os.Remove(partial))
+	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
+		return errors.Join(err, os.Remove(path))
 	}
-	return os.Rename(partial, path)
+	return nil
 }
 
 // Abandon implements Output: the rows so far stay as .partial files.

@@ -37,6 +37,9 @@ func (p *Pipe) Begin(meta record.Metadata) error {
 	return err
 }
 
+// Started implements Output: what is on a pipe cannot be taken back.
+func (p *Pipe) Started(record.Metadata) error { return nil }
+
 func pipeMeta(meta record.Metadata) (map[string]string, error) {
 	text, err := json.Marshal(meta)
 	if err != nil {

@@ -20,6 +20,9 @@ type Recorder struct {
 type Output interface {
 	// Begin gets the metadata as known at the start of the run.
 	Begin(record.Metadata) error
+	// Started gets it again when schedule time 0 is fixed, for whoever has to make do
+	// with what a killed run left.
+	Started(record.Metadata) error
 	WriteRequests(rows ...record.Request) error
 	WriteJobs(rows ...record.Job) error
 	// Finish gets the metadata as known at its end; Abandon comes in its place

@@ -1,12 +1,14 @@
 package load
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"bgbench/pkg/record"
 )
@@ -53,6 +55,11 @@ func Recover(path string) ([]Recovered, error) {
 		}
 		found = append(found, Recovered{to, rows})
 	}
+	if only == "" && len(found) > 0 {
+		if err := recoverMetadata(dir); err != nil {
+			return found, err
+		}
+	}
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%s: found nothing to recover, expected requests.parquet.partial, jobs.parquet.partial or metrics.parquet.partial", path)
 	}
@@ -68,4 +75,50 @@ func recoverFile(from func(partial, to string) (int64, error), to string) (int64
 		return 0, fmt.Errorf("%s: is there already and would be overwritten by the rows of %s", to, partial)
 	}
 	return from(partial, to)
+}
+
+// recoverMetadata makes the metadata that a killed run wrote at its start those of
+// the cell: interrupted, and over at its last row.
+func recoverMetadata(dir string) error {
+	path := filepath.Join(dir, MetadataFile)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	text, err := os.ReadFile(record.Partial(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // killed before schedule time 0
+	}
+	if err != nil {
+		return err
+	}
+	var meta record.Metadata
+	if err := json.Unmarshal(text, &meta); err != nil {
+		return fmt.Errorf("reading %s: %w", record.Partial(path), err)
+	}
+	if meta.EndedAt, err = lastDone(filepath.Join(dir, RequestsFile)); err != nil {
+		return err
+	}
+	if meta.EndedAt.IsZero() {
+		meta.EndedAt = meta.ScheduleStartedAt
+	}
+	meta.Interrupted = true
+	return writeMetadata(path, meta)
+}
+
+// lastDone is when the last request of a file was done, zero for none.
+func lastDone(path string) (last time.Time, err error) {
+	rows, err := record.ReadFile[record.Request](path)
+	if err != nil {
+		return last, err
+	}
+	defer rows.Close()
+	for row, err := range rows.All() {
+		if err != nil {
+			return last, err
+		}
+		if row.DoneAt != nil && row.DoneAt.After(last) {
+			last = *row.DoneAt
+		}
+	}
+	return last, nil
 }

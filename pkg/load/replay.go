@@ -43,6 +43,8 @@ type ReplayConfig struct {
 	Transport Transport
 	Jobs      JobService // may be nil where Work has no jobs
 	Rows      Rows
+	// Started is called when schedule time 0 is fixed; may be nil.
+	Started func() error
 	// Progress is told the state of the run once a second of the kernel's clock; may be nil.
 	Progress func(Progress)
 }
@@ -143,6 +145,12 @@ func (r *Replay) maybeStart() {
 		lead = took
 	}
 	r.phases.start = At(lead)
+	if r.cfg.Started != nil {
+		if err := r.cfg.Started(); err != nil {
+			r.fail(err)
+			return
+		}
+	}
 	r.schedule.begin()
 	r.k.At(lead+r.phases.length(), r.endSchedule)
 }

@@ -75,9 +75,14 @@ func Run(ctx context.Context, o Options) error {
 		return errors.Join(err, t.close())
 	}
 	recorder := NewRecorder(o.Output)
-	r := NewReplay(t.k, ReplayConfig{
+	var r *Replay
+	r = NewReplay(t.k, ReplayConfig{
 		Identity: id, Inputs: o.Inputs, Work: o.Work, Backlog: o.Stack.Arm.Backlog, Router: o.Stack.Arm.Router,
 		Transport: t.transport, Jobs: t.jobs, Rows: recorder, Progress: o.Progress,
+		Started: func() error {
+			meta.ScheduleStartedAt = calendar(t.k, r.ScheduleStart().Time)
+			return o.Output.Started(meta)
+		},
 	})
 	wall, cpu := time.Now(), cpuTime()
 	runErr := r.Run(ctx)
@@ -91,9 +96,6 @@ func Run(ctx context.Context, o Options) error {
 		meta.Load.SimulatedSeconds = t.k.Now().Seconds()
 	}
 	meta.EndedAt = calendar(t.k, t.k.Now())
-	if start := r.ScheduleStart(); start.OK {
-		meta.ScheduleStartedAt = calendar(t.k, start.Time)
-	}
 	meta.Warnings = r.Warnings()
 	return o.end(ctx, meta, runErr, recorder.Close(), t.close())
 }

@@ -50,7 +50,8 @@ type kept struct {
 	beginErr         error
 }
 
-func (o *kept) Begin(record.Metadata) error { return o.beginErr }
+func (o *kept) Begin(record.Metadata) error   { return o.beginErr }
+func (o *kept) Started(record.Metadata) error { return nil }
 func (o *kept) WriteRequests(rows ...record.Request) error {
 	o.requests = append(o.requests, rows...)
 	return nil
@@ -193,6 +194,7 @@ func (o *failing) fails(at string) error {
 }
 
 func (o *failing) Begin(record.Metadata) error           { return o.fails("begin") }
+func (o *failing) Started(record.Metadata) error         { return o.fails("started") }
 func (o *failing) WriteRequests(...record.Request) error { return o.fails("write") }
 func (o *failing) Finish(record.Metadata) error          { return o.fails("finish") }
 
