@@ -62,6 +62,23 @@ func BenchmarkWriteSamples(b *testing.B)  { benchmarkWrite(b, benchSamples(50)) 
 func BenchmarkReadRequests(b *testing.B)  { benchmarkRead(b, benchRequests(20_000)) }
 func BenchmarkReadSamples(b *testing.B)   { benchmarkRead(b, benchSamples(50)) }
 
+func BenchmarkSampleSet(b *testing.B) {
+	rows := benchSamples(50)
+	b.ReportAllocs()
+	for b.Loop() {
+		var set SampleSet
+		set.Add(rows...)
+		n := 0
+		for batch := range set.batches() {
+			n += len(batch)
+		}
+		if n != len(rows) {
+			b.Fatalf("%d samples went in, %d came out", len(rows), n)
+		}
+	}
+	perRow(b, len(rows))
+}
+
 // benchmarkWrite measures what a run pays for (stream) and the whole way to the
 // Parquet file (file).
 func benchmarkWrite[T Row](b *testing.B, rows []T) {

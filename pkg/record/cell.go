@@ -10,14 +10,13 @@ import (
 )
 
 // cell carries the values of one Go type into Arrow builders and out of Arrow
-// arrays. Fields are passed as pointers inside an interface, which costs no
-// allocation.
+// arrays.
 type cell struct {
 	arrow arrow.DataType
-	// write appends the field that p points to.
-	write func(b array.Builder, p any)
-	// read fills a field of each row; at gives the pointer to the field of row i.
-	read func(a arrow.Array, at func(i int) any, few bool)
+	// write appends the fields.
+	write func(b array.Builder, from fields)
+	// read fills the fields.
+	read func(a arrow.Array, to fields, few bool)
 }
 
 // instant is the type of every point in time: DuckDB cuts nanoseconds off and
@@ -25,20 +24,20 @@ type cell struct {
 var instant = &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}
 
 var cells = map[reflect.Type]cell{
-	reflect.TypeFor[string]():     {arrow.BinaryTypes.String, writeValue[string, *array.StringBuilder], readStrings},
-	reflect.TypeFor[*string]():    {arrow.BinaryTypes.String, writePointer[string, *array.StringBuilder], readStringPointers},
-	reflect.TypeFor[bool]():       {arrow.FixedWidthTypes.Boolean, writeValue[bool, *array.BooleanBuilder], readValues[bool, *array.Boolean]},
-	reflect.TypeFor[*bool]():      {arrow.FixedWidthTypes.Boolean, writePointer[bool, *array.BooleanBuilder], readPointers[bool, *array.Boolean]},
-	reflect.TypeFor[int32]():      {arrow.PrimitiveTypes.Int32, writeValue[int32, *array.Int32Builder], readValues[int32, *array.Int32]},
-	reflect.TypeFor[*int32]():     {arrow.PrimitiveTypes.Int32, writePointer[int32, *array.Int32Builder], readPointers[int32, *array.Int32]},
-	reflect.TypeFor[int64]():      {arrow.PrimitiveTypes.Int64, writeValue[int64, *array.Int64Builder], readValues[int64, *array.Int64]},
-	reflect.TypeFor[*int64]():     {arrow.PrimitiveTypes.Int64, writePointer[int64, *array.Int64Builder], readPointers[int64, *array.Int64]},
-	reflect.TypeFor[float64]():    {arrow.PrimitiveTypes.Float64, writeValue[float64, *array.Float64Builder], readValues[float64, *array.Float64]},
-	reflect.TypeFor[*float64]():   {arrow.PrimitiveTypes.Float64, writePointer[float64, *array.Float64Builder], readPointers[float64, *array.Float64]},
-	reflect.TypeFor[time.Time]():  {instant, writeInstant, readInstants},
-	reflect.TypeFor[*time.Time](): {instant, writeInstantPointer, readInstantPointers},
-	reflect.TypeFor[[]float32]():  {listOf(arrow.PrimitiveTypes.Float32), writeList[float32, *array.Float32Builder], readFloat32Lists},
-	reflect.TypeFor[[]int32]():    {listOf(arrow.PrimitiveTypes.Int32), writeList[int32, *array.Int32Builder], readInt32Lists},
+	reflect.TypeFor[string]():     {arrow.BinaryTypes.String, writeStrings, readStrings},
+	reflect.TypeFor[*string]():    {arrow.BinaryTypes.String, writeStringPointers, readStringPointers},
+	reflect.TypeFor[bool]():       {arrow.FixedWidthTypes.Boolean, writeValues[bool, *array.BooleanBuilder], readValues[bool, *array.Boolean]},
+	reflect.TypeFor[*bool]():      {arrow.FixedWidthTypes.Boolean, writePointers[bool, *array.BooleanBuilder], readPointers[bool, *array.Boolean]},
+	reflect.TypeFor[int32]():      {arrow.PrimitiveTypes.Int32, writeValues[int32, *array.Int32Builder], readValues[int32, *array.Int32]},
+	reflect.TypeFor[*int32]():     {arrow.PrimitiveTypes.Int32, writePointers[int32, *array.Int32Builder], readPointers[int32, *array.Int32]},
+	reflect.TypeFor[int64]():      {arrow.PrimitiveTypes.Int64, writeValues[int64, *array.Int64Builder], readValues[int64, *array.Int64]},
+	reflect.TypeFor[*int64]():     {arrow.PrimitiveTypes.Int64, writePointers[int64, *array.Int64Builder], readPointers[int64, *array.Int64]},
+	reflect.TypeFor[float64]():    {arrow.PrimitiveTypes.Float64, writeValues[float64, *array.Float64Builder], readValues[float64, *array.Float64]},
+	reflect.TypeFor[*float64]():   {arrow.PrimitiveTypes.Float64, writePointers[float64, *array.Float64Builder], readPointers[float64, *array.Float64]},
+	reflect.TypeFor[time.Time]():  {instant, writeInstants, readInstants},
+	reflect.TypeFor[*time.Time](): {instant, writeInstantPointers, readInstantPointers},
+	reflect.TypeFor[[]float32]():  {listOf(arrow.PrimitiveTypes.Float32), writeLists[float32, *array.Float32Builder], readFloat32Lists},
+	reflect.TypeFor[[]int32]():    {listOf(arrow.PrimitiveTypes.Int32), writeLists[int32, *array.Int32Builder], readInt32Lists},
 }
 
 // listOf names the element as Parquet does.
@@ -51,32 +50,75 @@ type builderOf[V any] interface {
 	Append(V)
 }
 
-func writeValue[V any, B builderOf[V]](b array.Builder, p any) { b.(B).Append(*p.(*V)) }
-
-func writePointer[V any, B builderOf[V]](b array.Builder, p any) {
-	if v := *p.(**V); v != nil {
-		b.(B).Append(*v)
-	} else {
-		b.AppendNull()
+func writeValues[V any, B builderOf[V]](b array.Builder, from fields) {
+	to := b.(B)
+	for i := range from.n {
+		to.Append(*at[V](from, i))
 	}
 }
 
-func writeInstant(b array.Builder, p any) {
-	b.(*array.TimestampBuilder).Append(arrow.Timestamp(p.(*time.Time).UnixMicro()))
-}
-
-func writeInstantPointer(b array.Builder, p any) {
-	if v := *p.(**time.Time); v != nil {
-		b.(*array.TimestampBuilder).Append(arrow.Timestamp(v.UnixMicro()))
-	} else {
-		b.AppendNull()
+func writePointers[V any, B builderOf[V]](b array.Builder, from fields) {
+	to := b.(B)
+	for i := range from.n {
+		if v := *at[*V](from, i); v != nil {
+			to.Append(*v)
+		} else {
+			to.AppendNull()
+		}
 	}
 }
 
-func writeList[V any, B interface{ AppendValues([]V, []bool) }](b array.Builder, p any) {
-	list := b.(*array.ListBuilder)
-	list.Append(true)
-	list.ValueBuilder().(B).AppendValues(*p.(*[]V), nil)
+func writeStrings(b array.Builder, from fields) {
+	to := b.(*array.StringBuilder).BinaryBuilder
+	for i := range from.n {
+		to.Append(bytesOf(*at[string](from, i)))
+	}
+}
+
+func writeStringPointers(b array.Builder, from fields) {
+	to := b.(*array.StringBuilder).BinaryBuilder
+	for i := range from.n {
+		if v := *at[*string](from, i); v != nil {
+			to.Append(bytesOf(*v))
+		} else {
+			to.AppendNull()
+		}
+	}
+}
+
+func writeInstants(b array.Builder, from fields) {
+	to := b.(*array.TimestampBuilder)
+	for i := range from.n {
+		to.Append(arrow.Timestamp(at[time.Time](from, i).UnixMicro()))
+	}
+}
+
+func writeInstantPointers(b array.Builder, from fields) {
+	to := b.(*array.TimestampBuilder)
+	for i := range from.n {
+		if v := *at[*time.Time](from, i); v != nil {
+			to.Append(arrow.Timestamp(v.UnixMicro()))
+		} else {
+			to.AppendNull()
+		}
+	}
+}
+
+func writeLists[V any, B interface {
+	array.Builder
+	AppendValues([]V, []bool)
+}](b array.Builder, from fields) {
+	lists := b.(*array.ListBuilder)
+	values := lists.ValueBuilder().(B)
+	total := 0
+	for i := range from.n {
+		total += len(*at[[]V](from, i))
+	}
+	values.Reserve(total)
+	for i := range from.n {
+		lists.Append(true)
+		values.AppendValues(*at[[]V](from, i), nil)
+	}
 }
 
 type arrayOf[V any] interface {
@@ -84,63 +126,76 @@ type arrayOf[V any] interface {
 	Value(int) V
 }
 
-func readValues[V any, A arrayOf[V]](a arrow.Array, at func(int) any, _ bool) {
+func readValues[V any, A arrayOf[V]](a arrow.Array, to fields, _ bool) {
 	values := a.(A)
 	for i := range values.Len() {
-		*at(i).(*V) = values.Value(i)
+		*at[V](to, i) = values.Value(i)
 	}
 }
 
 // readPointers makes the values of a batch in one piece, so a column of a batch
 // costs one allocation.
-func readPointers[V any, A arrayOf[V]](a arrow.Array, at func(int) any, _ bool) {
-	values := a.(A)
-	mapPointers(a, at, values.Value)
+func readPointers[V any, A arrayOf[V]](a arrow.Array, to fields, _ bool) {
+	mapPointers(a, to, a.(A).Value)
 }
 
-func mapPointers[V any](a arrow.Array, at func(int) any, value func(int) V) {
+func mapPointers[V any](a arrow.Array, to fields, value func(int) V) {
 	made := make([]V, 0, a.Len()-a.NullN())
 	for i := range a.Len() {
 		if a.IsValid(i) {
 			made = append(made, value(i))
-			*at(i).(**V) = &made[len(made)-1]
+			*at[*V](to, i) = &made[len(made)-1]
 		}
 	}
 }
 
-// strings returns the strings of a; where few is set, equal ones are one string,
-// else they share the memory of the batch.
-func stringsOf(a arrow.Array, few bool) func(int) string {
-	values := a.(*array.String)
-	if !few {
-		return values.Value
-	}
-	seen := make(map[string]string)
-	var last string
-	return func(i int) string {
+// interned returns a function that makes one string of equal ones.
+func interned(values *array.String) func(i int) *string {
+	seen := make(map[string]*string)
+	last := new(string)
+	return func(i int) *string {
 		v := values.Value(i)
-		if v == last {
+		if v == *last {
 			return last
 		}
 		one, ok := seen[v]
 		if !ok {
-			one = strings.Clone(v)
-			seen[one] = one
+			text := strings.Clone(v)
+			one = &text
+			seen[text] = one
 		}
 		last = one
 		return one
 	}
 }
 
-func readStrings(a arrow.Array, at func(int) any, few bool) {
-	value := stringsOf(a, few)
-	for i := range a.Len() {
-		*at(i).(*string) = value(i)
+// readStrings reads strings; where few is set, equal ones are one string, else they
+// share the memory of the batch.
+func readStrings(a arrow.Array, to fields, few bool) {
+	values := a.(*array.String)
+	if !few {
+		readValues[string, *array.String](a, to, few)
+		return
+	}
+	value := interned(values)
+	for i := range values.Len() {
+		*at[string](to, i) = *value(i)
 	}
 }
 
-func readStringPointers(a arrow.Array, at func(int) any, few bool) {
-	mapPointers(a, at, stringsOf(a, few))
+// readStringPointers is readStrings for strings that may be missing.
+func readStringPointers(a arrow.Array, to fields, few bool) {
+	values := a.(*array.String)
+	if !few {
+		mapPointers(a, to, values.Value)
+		return
+	}
+	value := interned(values)
+	for i := range values.Len() {
+		if values.IsValid(i) {
+			*at[*string](to, i) = value(i)
+		}
+	}
 }
 
 func instantsOf(a arrow.Array) func(int) time.Time {
@@ -148,32 +203,32 @@ func instantsOf(a arrow.Array) func(int) time.Time {
 	return func(i int) time.Time { return time.UnixMicro(int64(values.Value(i))).UTC() }
 }
 
-func readInstants(a arrow.Array, at func(int) any, _ bool) {
+func readInstants(a arrow.Array, to fields, _ bool) {
 	value := instantsOf(a)
 	for i := range a.Len() {
-		*at(i).(*time.Time) = value(i)
+		*at[time.Time](to, i) = value(i)
 	}
 }
 
-func readInstantPointers(a arrow.Array, at func(int) any, _ bool) {
-	mapPointers(a, at, instantsOf(a))
+func readInstantPointers(a arrow.Array, to fields, _ bool) {
+	mapPointers(a, to, instantsOf(a))
 }
 
-func readFloat32Lists(a arrow.Array, at func(int) any, _ bool) {
-	readLists(a, at, a.(*array.List).ListValues().(*array.Float32).Float32Values())
+func readFloat32Lists(a arrow.Array, to fields, _ bool) {
+	readLists(a, to, a.(*array.List).ListValues().(*array.Float32).Float32Values())
 }
 
-func readInt32Lists(a arrow.Array, at func(int) any, _ bool) {
-	readLists(a, at, a.(*array.List).ListValues().(*array.Int32).Int32Values())
+func readInt32Lists(a arrow.Array, to fields, _ bool) {
+	readLists(a, to, a.(*array.List).ListValues().(*array.Int32).Int32Values())
 }
 
 // readLists cuts the lists out of one copy of all elements. An empty list is nil.
-func readLists[V any](a arrow.Array, at func(int) any, elements []V) {
+func readLists[V any](a arrow.Array, to fields, elements []V) {
 	lists := a.(*array.List)
 	elements = append([]V(nil), elements...)
 	for i := range lists.Len() {
-		if from, to := lists.ValueOffsets(i); from < to {
-			*at(i).(*[]V) = elements[from:to:to]
+		if start, end := lists.ValueOffsets(i); start < end {
+			*at[[]V](to, i) = elements[start:end:end]
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
@@ -79,13 +78,15 @@ func decode[T Row](s *schema, positions []int, batch arrow.Record) (rows []T, er
 		}
 	}()
 	rows = make([]T, batch.NumRows())
-	values := reflect.ValueOf(rows)
 	for i, c := range s.columns {
 		column := batch.Column(positions[i])
 		if err := checkNulls(c, column); err != nil {
 			return nil, err
 		}
-		c.read(column, func(row int) any { return values.Index(row).Field(c.field).Addr().Interface() }, c.few)
+		if column.Len() != len(rows) {
+			return nil, fmt.Errorf("%w: damaged batch: column %s: found %d values for %d rows", ErrTruncated, c.name, column.Len(), len(rows))
+		}
+		c.read(column, fieldsOf(rows, c.offset), c.few)
 	}
 	return rows, nil
 }

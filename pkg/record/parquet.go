@@ -44,6 +44,7 @@ func (r *Reader[T]) openParquet(from io.ReaderAt, size int64) error {
 	if err != nil {
 		return fmt.Errorf("it begins like Parquet, but its footer cannot be read (is it whole?): %w", err)
 	}
+	r.parquet = true
 	r.meta = make(map[string]string)
 	for _, kv := range f.Metadata().KeyValueMetadata {
 		r.meta[kv.Key] = kv.Value
@@ -118,6 +119,7 @@ func nullsBeyond(f *parquet.File, found, want parquet.LeafColumn) int64 {
 }
 
 // writeParquet writes rows as a Parquet file and returns how many there were.
+// Samples must come sorted.
 func writeParquet[T Row](w io.Writer, meta map[string]string, batches iter.Seq2[[]T, error]) (int64, error) {
 	s := schemaOf[T]()
 	options := []parquet.WriterOption{
@@ -132,7 +134,6 @@ func writeParquet[T Row](w io.Writer, meta map[string]string, batches iter.Seq2[
 		}
 	}
 	if s == sampleSchema {
-		batches = any(sorted(any(batches).(iter.Seq2[[]Sample, error]))).(iter.Seq2[[]T, error])
 		options = append(options, parquet.SortingWriterConfig(parquet.SortingColumns(
 			parquet.Ascending("metric"), parquet.Ascending("series_id"), parquet.Ascending("at"))))
 	}

@@ -14,6 +14,8 @@ import (
 type Reader[T Row] struct {
 	name string // of the file, for errors
 	meta map[string]string
+	// parquet says that the rows come from a Parquet file.
+	parquet bool
 	// next returns the next rows, which the caller owns; io.EOF at the end.
 	next  func() ([]T, error)
 	close func() error

@@ -8,8 +8,19 @@ import (
 )
 
 // Finish turns the finished stream in the file partial into the Parquet file to and
-// removes partial. It fails on a stream without its end mark.
+// removes partial. It fails on a stream without its end mark. A file that is Parquet
+// already is only checked and renamed.
 func Finish[T Row](partial, to string) error {
+	in, err := ReadFile[T](partial)
+	if err != nil {
+		return err
+	}
+	if err := in.Close(); err != nil {
+		return err
+	}
+	if in.parquet {
+		return os.Rename(partial, to)
+	}
 	if _, err := transcode[T](partial, to, false); err != nil {
 		return err
 	}
@@ -40,7 +51,7 @@ func transcode[T Row](partial, to string, cutOff bool) (int64, error) {
 	}
 	defer os.Remove(temporary) // fails harmlessly after the rename
 	defer out.Close()
-	rows, err := writeParquet(out, in.Meta(), batches)
+	rows, err := writeParquet(out, in.Meta(), sorted(batches))
 	if err == nil {
 		err = out.Sync()
 	}

@@ -32,6 +32,7 @@ type column struct {
 	name string
 	// field is the index in the struct, and the position in both schemas.
 	field    int
+	offset   uintptr // in the struct
 	nullable bool
 	// few says that the column has few distinct values, so that a reader makes one
 	// string of equal ones.
@@ -72,7 +73,7 @@ func mustSchema[T Row](name string) *schema {
 		if !ok {
 			panic(fmt.Sprintf("record: %s.%s has type %s, which has no codec", t, f.Name, f.Type))
 		}
-		c := column{name: options[0], field: i, nullable: f.Type.Kind() == reflect.Pointer, cell: codec}
+		c := column{name: options[0], field: i, offset: f.Offset, nullable: f.Type.Kind() == reflect.Pointer, cell: codec}
 		for _, option := range options[1:] {
 			c.few = c.few || option == "dict"
 		}

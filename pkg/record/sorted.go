@@ -2,38 +2,97 @@ package record
 
 import (
 	"cmp"
+	"io"
 	"iter"
 	"maps"
 	"slices"
 	"time"
 )
 
-// sorted yields the samples by metric, series and time, which lets zstd and the
-// statistics of a row group do their work. It keeps 24 bytes a sample: what the
-// samples of a series have in common is kept once.
-func sorted(batches iter.Seq2[[]Sample, error]) iter.Seq2[[]Sample, error] {
-	return func(yield func([]Sample, error) bool) {
-		all := make(map[seriesKey]*series)
-		for rows, err := range batches {
+// sorted yields samples by metric, series and time, which lets zstd and the
+// statistics of a row group do their work, and other rows as they come.
+func sorted[T Row](batches iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
+	samples, ok := any(batches).(iter.Seq2[[]Sample, error])
+	if !ok {
+		return batches
+	}
+	var inOrder iter.Seq2[[]Sample, error] = func(yield func([]Sample, error) bool) {
+		var all SampleSet
+		for rows, err := range samples {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			for _, row := range rows {
-				key := seriesKey{row.Metric, row.SeriesID}
-				s := all[key]
-				if s == nil {
-					s = new(series)
-					all[key] = s
-				}
-				s.add(row)
-			}
+			all.Add(rows...)
 		}
-		keys := slices.SortedFunc(maps.Keys(all), func(a, b seriesKey) int {
+		all.batches()(yield)
+	}
+	return any(inOrder).(iter.Seq2[[]T, error])
+}
+
+// SampleSet collects samples and gives them back sorted by metric, series and time.
+// It keeps 24 bytes a sample: what the samples of a series have in common is kept
+// once. The zero SampleSet is empty.
+type SampleSet struct {
+	series map[seriesKey]*series
+	last   *series // that Add added to
+}
+
+type seriesKey struct {
+	metric string
+	id     int64
+}
+
+// Add adds samples. What their fields point to must not change afterwards.
+func (set *SampleSet) Add(rows ...Sample) {
+	for i := range rows {
+		s := set.of(seriesKey{rows[i].Metric, rows[i].SeriesID})
+		s.add(&rows[i])
+		set.last = s
+	}
+}
+
+// of returns the series of key. Samples come round after round in the same order or
+// series after series, so it looks first where the last one leads
+// (BenchmarkSampleSet).
+func (set *SampleSet) of(key seriesKey) *series {
+	last := set.last
+	if last != nil {
+		if last.key == key {
+			return last
+		}
+		if next := last.next; next != nil && next.key == key {
+			return next
+		}
+	}
+	s := set.series[key]
+	if s == nil {
+		if set.series == nil {
+			set.series = make(map[seriesKey]*series)
+		}
+		s = &series{key: key}
+		set.series[key] = s
+	}
+	if last != nil {
+		last.next = s
+	}
+	return s
+}
+
+// WriteParquet writes the samples as a Parquet file.
+func (set *SampleSet) WriteParquet(w io.Writer) error {
+	_, err := writeParquet(w, nil, set.batches())
+	return err
+}
+
+// batches yields the samples in order, without an error.
+func (set *SampleSet) batches() iter.Seq2[[]Sample, error] {
+	return func(yield func([]Sample, error) bool) {
+		keys := slices.SortedFunc(maps.Keys(set.series), func(a, b seriesKey) int {
 			return cmp.Or(cmp.Compare(a.metric, b.metric), cmp.Compare(a.id, b.id))
 		})
 		for _, key := range keys {
-			for rows := range all[key].batches() {
+			for rows := range set.series[key].batches() {
 				if !yield(rows, nil) {
 					return
 				}
@@ -42,13 +101,10 @@ func sorted(batches iter.Seq2[[]Sample, error]) iter.Seq2[[]Sample, error] {
 	}
 }
 
-type seriesKey struct {
-	metric string
-	id     int64
-}
-
 // series is the samples of one series.
 type series struct {
+	key  seriesKey
+	next *series // the one that got a sample after this one the last time
 	// shapes are the samples without time and value. There is one, unless an
 	// exporter changed its mind about a type.
 	shapes []Sample
@@ -61,13 +117,18 @@ type point struct {
 	shape int
 }
 
-func (s *series) add(row Sample) {
+func (s *series) add(row *Sample) {
 	p := point{at: row.At.UnixMicro(), value: row.Value}
-	row.At, row.Value = time.Time{}, 0
-	p.shape = slices.IndexFunc(s.shapes, func(shape Sample) bool { return sameShape(shape, row) })
+	shape := *row
+	shape.At, shape.Value = time.Time{}, 0
+	p.shape = slices.IndexFunc(s.shapes, func(known Sample) bool { return known == shape || sameShape(known, shape) })
 	if p.shape < 0 {
 		p.shape = len(s.shapes)
-		s.shapes = append(s.shapes, row)
+		s.shapes = append(s.shapes, shape)
+	} else {
+		// The next sample likely points to the strings of this one, which makes the
+		// comparison short.
+		s.shapes[p.shape] = shape
 	}
 	s.points = append(s.points, p)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"reflect"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
@@ -121,13 +120,10 @@ func (s *schema) metadata(meta map[string]string) *arrow.Metadata {
 
 // encode appends rows to b, a column at a time.
 func encode[T Row](b *array.RecordBuilder, rows []T) {
-	values := reflect.ValueOf(rows)
 	for _, c := range schemaOf[T]().columns {
 		into := b.Field(c.field)
 		into.Reserve(len(rows))
-		for i := range rows {
-			c.write(into, values.Index(i).Field(c.field).Addr().Interface())
-		}
+		c.write(into, fieldsOf(rows, c.offset))
 	}
 }
 

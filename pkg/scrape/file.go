@@ -87,7 +87,7 @@ func During(ctx context.Context, cfg Config, path string, program command.Comman
 }
 
 // SamplesVariable is the environment variable that tells a load generator where to
-// write the samples of a stack model, as an Arrow IPC stream.
+// write the samples of a stack model, as a Parquet file or an Arrow IPC stream.
 const SamplesVariable = "BG_MODEL_SAMPLES"
 
 // FromModel runs a command that drives the stack model, of which there is nothing
