@@ -86,23 +86,13 @@ func (h *jobHistory) completedAt(at time.Time) (float64, bool) {
 	return float64(a.completed) + share*float64(b.completed-a.completed), true
 }
 
-// firstSeen and workEnd bound the time in which the job had work. Without an end
-// the work lasted until the run did.
+// firstSeen is when the job came to be.
 func (h *jobHistory) firstSeen() time.Time {
 	first := h.seen[0].at
 	if created := h.last.CreatedAt; created != nil && created.Before(first) {
 		return *created
 	}
 	return first
-}
-
-func (h *jobHistory) workEnd() (time.Time, bool) {
-	for _, o := range h.seen {
-		if o.over() {
-			return o.at, true
-		}
-	}
-	return h.seen[len(h.seen)-1].at, false
 }
 
 // summary of the job; h is nil for one that was never observed.

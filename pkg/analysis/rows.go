@@ -16,10 +16,11 @@ type rows struct {
 	identity identity // of the first row; all others must agree
 	requests int      // rows seen
 
-	phases map[phaseClass]*phaseRows
-	lines  map[line]*attempts
-	jobs   map[string]*jobHistory
-	series map[seriesKey][]sampleAt
+	phases  map[phaseClass]*phaseRows
+	lines   map[line]*attempts
+	jobs    map[string]*jobHistory
+	series  map[seriesKey][]sampleAt
+	flights []flight // of lines that were sent as ordinary requests
 
 	scheduled int // requests with a due time
 	sent      int // of those, sent
@@ -38,6 +39,10 @@ func (id identity) String() string {
 }
 
 type phaseClass struct{ phase, class string }
+
+// flight is the time in which a request was under way; done is zero for one that was
+// so when the run ended.
+type flight struct{ sent, done time.Time }
 
 func newRows() *rows {
 	return &rows{
@@ -87,6 +92,13 @@ func (r *rows) addRequest(q record.Request) error {
 		if err := r.addLine(q); err != nil {
 			return err
 		}
+	}
+	if q.Class == record.ClassBatchEquivalent && q.SentAt != nil {
+		f := flight{sent: *q.SentAt}
+		if q.DoneAt != nil {
+			f.done = *q.DoneAt
+		}
+		r.flights = append(r.flights, f)
 	}
 	if q.Phase == nil || q.Warmup {
 		return nil

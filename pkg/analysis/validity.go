@@ -3,7 +3,6 @@ package analysis
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"bgbench/pkg/record"
 	"bgbench/pkg/stats"
@@ -95,38 +94,6 @@ func (c *cell) checkAchieved() Check {
 	share := float64(c.rows.sent) / float64(due)
 	return check(name, share >= achievedLimit, "%d of %d due requests sent (%.2f %%), limit %.0f %%",
 		c.rows.sent, due, 100*share, 100*achievedLimit)
-}
-
-// checkBatchPresent: figures of a phase in which the jobs had run out would be
-// those of another arm. Polls come once a second, so an end is seen up to pollSlack
-// after it happened.
-func (c *cell) checkBatchPresent() Check {
-	const name = "batch work present"
-	if len(c.jobs) == 0 {
-		return check(name, false, "no job was ever observed")
-	}
-	measured := c.measuredBands("")
-	first, last := measured[0].StartS, measured[len(measured)-1].EndS
-	var begin, end time.Time
-	lasting := true
-	for _, h := range c.jobs {
-		if seen := h.firstSeen(); begin.IsZero() || seen.Before(begin) {
-			begin = seen
-		}
-		done, over := h.workEnd()
-		if done.After(end) {
-			end = done
-		}
-		lasting = lasting && over
-	}
-	begins, ends := begin.Sub(c.start).Seconds(), end.Sub(c.start).Seconds()
-	verb := "ended at"
-	if !lasting {
-		verb = "went on beyond"
-	}
-	return check(name, begins <= first && (ends >= last || !lasting),
-		"the jobs began at %.1f s and %s %.1f s, the measured phases last from %.1f s to %.1f s",
-		begins, verb, ends, first, last)
 }
 
 func (c *cell) checkBatchLines() Check {

@@ -2,12 +2,73 @@ package analysis
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"bgbench/pkg/analysis/analysistest"
 	"bgbench/pkg/record"
 )
+
+// freeze lets job A complete nothing between two instants and catch up after them.
+func freeze(c *analysistest.Cell, from, to float64) {
+	var last int64
+	for i := range c.Jobs {
+		j := &c.Jobs[i]
+		switch at := j.ObservedAt.Sub(analysistest.Start).Seconds(); {
+		case j.Job != "A":
+		case at <= from:
+			last = j.Completed
+		case at <= to:
+			j.Completed = last
+		}
+	}
+}
+
+// A backlog says itself when its requests were in flight.
+func TestPresenceOfABacklog(t *testing.T) {
+	cell := analysistest.New(analysistest.S1, 1)
+	cell.Requests = slices.DeleteFunc(cell.Requests, func(q record.Request) bool {
+		at := q.SentAt.Sub(analysistest.Start).Seconds()
+		return q.Class == record.ClassBatchEquivalent && at > 75 && at < 82
+	})
+	result := mustSummarize(t, cell)
+	want := "idle of cycle 1 (70.0 s to 80.0 s) had batch work for"
+	for _, check := range result.Checks {
+		if check.Name == "batch work present" && (check.OK || !strings.HasPrefix(check.Evidence, want)) {
+			t.Errorf("ok %v, %s; expected …%s…", check.OK, check.Evidence, want)
+		}
+	}
+}
+
+// A few jobs of a few lines behind one worker: each completes at once, and between
+// them nothing moves.
+func TestTinyJobsAreNoBatchWork(t *testing.T) {
+	cell := analysistest.New(analysistest.S2, 1)
+	ends := map[string]float64{"A": 45, "B": 95}
+	cell.Jobs = nil
+	for _, job := range cell.Metadata.Profile.Batch.Jobs {
+		created := analysistest.Start.Add(-5 * time.Second)
+		for s := -5.0; s <= ends[job.Name]; s++ {
+			j := record.Job{
+				Experiment: "toy", Arm: analysistest.S2, Trial: 1, Job: job.Name, Status: "in_progress", CreatedAt: &created,
+				Total: int64(job.Requests), ObservedAt: analysistest.Start.Add(seconds(s)),
+			}
+			if s == ends[job.Name] {
+				j.Status, j.Completed = "completed", j.Total
+			}
+			cell.Jobs = append(cell.Jobs, j)
+		}
+	}
+	result := mustSummarize(t, cell)
+	if result.Valid {
+		t.Error("VALID, although nothing moved between 45 s and 94 s")
+	}
+	want := "batch work present (burst of cycle 1 (40.0 s to 70.0 s) had batch work for"
+	if !strings.Contains(result.failures(), want) {
+		t.Errorf("found %s, expected %s", result.failures(), want)
+	}
+}
 
 // Each case breaks one thing and expects the one check that looks at it to fail.
 func TestChecks(t *testing.T) {
@@ -65,13 +126,42 @@ func TestChecks(t *testing.T) {
 					j.Completed, j.Status = 130, "completed"
 				}
 			}
-		}, "batch work present", "the jobs began at -5.0 s and ended at 115.0 s, the measured phases last from 40.0 s to 120.0 s"},
+		}, "batch work present", "idle of cycle 2 (110.0 s to 120.0 s) had batch work for 50.0 % of its time, limit 95 %; " +
+			"lines without a result and none standing still in 93.7 % of the measured time; lines completed in its bands: 15, 20, 15, 45; " +
+			"longest stretch without one 5.0 s from 115.0 s, limit 2.0 s"},
 		{"jobs that began during the measurement", func(c *analysistest.Cell) {
 			c.Jobs = slices.DeleteFunc(c.Jobs, func(j record.Job) bool { return j.ObservedAt.Sub(analysistest.Start) < 50*time.Second })
 			for i := range c.Jobs {
 				c.Jobs[i].CreatedAt = &c.Jobs[0].ObservedAt
 			}
-		}, "batch work present", "the jobs began at 50.0 s and ended at 135.0 s, the measured phases last from 40.0 s to 120.0 s"},
+		}, "batch work present", "burst of cycle 1 (40.0 s to 70.0 s) had batch work for 66.6 % of its time, limit 95 %; " +
+			"lines without a result and none standing still in 87.5 % of the measured time; lines completed in its bands: 10, 20, 15, 20; " +
+			"longest stretch without one 10.0 s from 40.0 s, limit 2.0 s"},
+		{"a worker that holds its job stands still through a band", func(c *analysistest.Cell) {
+			freeze(c, 65, 80)
+		}, "batch work present", "burst of cycle 1 (40.0 s to 70.0 s) had batch work for 83.3 % of its time, limit 95 %; " +
+			"lines without a result and none standing still in 81.2 % of the measured time; lines completed in its bands: 12, 0, 38, 20; " +
+			"longest stretch without one 15.0 s from 65.0 s, limit 2.0 s"},
+		{"long requests leave a band without a line", func(c *analysistest.Cell) {
+			freeze(c, 65, 80)
+			measuredRows(c, func(_ int, q *record.Request) { *q.E2ES = 6 })
+		}, "", ""},
+		{"the gateway died before the measurement", func(c *analysistest.Cell) {
+			c.Jobs = slices.DeleteFunc(c.Jobs, func(j record.Job) bool { return j.ObservedAt.After(analysistest.Start.Add(7 * time.Second)) })
+		}, "batch work present", "the last observation of the jobs, with lines left, lies at 5.0 s, the measured phases last until 120.0 s"},
+		{"the gateway died at the end of the measurement", func(c *analysistest.Cell) {
+			c.Jobs = slices.DeleteFunc(c.Jobs, func(j record.Job) bool {
+				return j.ObservedAt.After(analysistest.Start.Add(115 * time.Second))
+			})
+		}, "batch work present", "the last observation of the jobs, with lines left, lies at 115.0 s, the measured phases last until 120.0 s"},
+		{"half a minute of the measurement was not observed", func(c *analysistest.Cell) {
+			c.Jobs = slices.DeleteFunc(c.Jobs, func(j record.Job) bool {
+				at := j.ObservedAt.Sub(analysistest.Start)
+				return at > 70*time.Second && at < 100*time.Second
+			})
+		}, "batch work present", "idle of cycle 1 (70.0 s to 80.0 s) had batch work for 0.0 % of its time, limit 95 %; " +
+			"lines without a result and none standing still in 62.5 % of the measured time; lines completed in its bands: 15, 10, 25, 20; " +
+			"longest stretch without one 30.0 s from 70.0 s, limit 2.0 s"},
 		{"jobs that the run outlived are present", func(c *analysistest.Cell) {
 			c.Jobs = slices.DeleteFunc(c.Jobs, func(j record.Job) bool { return j.Status == "completed" })
 		}, "", ""},

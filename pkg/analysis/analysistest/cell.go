@@ -211,6 +211,7 @@ func line(job string, i int, status string) record.Request {
 func sentLine(job string, i int, sent float64) record.Request {
 	r := answered(sent, 0, 0.5)
 	r.DueAt, r.LatenessS, r.TTFTFromDueS, r.E2EFromDueS = nil, nil, nil, nil
+	r.DoneAt, r.E2ES = ptr(at(sent+4)), ptr(4.0) // so that one is always under way
 	r.Class, r.Job, r.CustomID = record.ClassBatchEquivalent, ptr(job), ptr(fmt.Sprintf("job-%s-%04d", job, i))
 	r.RequestID = fmt.Sprintf("%s%d", job, i)
 	return r
