@@ -99,23 +99,22 @@ func (c *cell) presence() presence {
 	return p
 }
 
-// meanService is how long a request of this cell takes, in seconds. The profile
-// draws the lengths of batch lines and of interactive requests alike, so where
-// lines have no rows of their own the interactive requests stand for them.
+// meanService is how long the servers work on a request of this cell once it has
+// its first token, in seconds; what came before may be a queue of any length. The
+// profile draws the lengths of batch lines and of interactive requests alike, so
+// these stand for the lines, whose times the Batch API does not tell.
 func (c *cell) meanService() float64 {
-	for _, class := range []string{record.ClassBatchEquivalent, record.ClassInteractive} {
-		var sum, n float64
-		for _, s := range c.phases {
-			if s.Class == class && s.E2E.Mean.Value != nil {
-				sum += *s.E2E.Mean.Value * float64(s.E2E.N)
-				n += float64(s.E2E.N)
-			}
-		}
-		if n > 0 {
-			return sum / n
+	var sum, n float64
+	for _, s := range c.phases {
+		if e2e, ttft := s.E2E.Mean.Value, s.TTFT.Mean.Value; s.Class == record.ClassInteractive && e2e != nil && ttft != nil {
+			sum += (*e2e - *ttft) * float64(s.E2E.N)
+			n += float64(s.E2E.N)
 		}
 	}
-	return 0
+	if n == 0 {
+		return 0
+	}
+	return sum / n
 }
 
 // share is the share of a stretch in which batch work was there.

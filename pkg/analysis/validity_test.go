@@ -146,6 +146,12 @@ func TestChecks(t *testing.T) {
 			freeze(c, 65, 80)
 			measuredRows(c, func(_ int, q *record.Request) { *q.E2ES = 6 })
 		}, "", ""},
+		{"requests that wait in a queue are no long requests", func(c *analysistest.Cell) {
+			freeze(c, 65, 80)
+			measuredRows(c, func(_ int, q *record.Request) { *q.TTFTS, *q.E2ES = 6, 6.08 })
+		}, "batch work present", "burst of cycle 1 (40.0 s to 70.0 s) had batch work for 83.3 % of its time, limit 95 %; " +
+			"lines without a result and none standing still in 81.2 % of the measured time; lines completed in its bands: 12, 0, 38, 20; " +
+			"longest stretch without one 15.0 s from 65.0 s, limit 2.0 s"},
 		{"the gateway died before the measurement", func(c *analysistest.Cell) {
 			c.Jobs = slices.DeleteFunc(c.Jobs, func(j record.Job) bool { return j.ObservedAt.After(analysistest.Start.Add(7 * time.Second)) })
 		}, "batch work present", "the last observation of the jobs, with lines left, lies at 5.0 s, the measured phases last until 120.0 s"},
