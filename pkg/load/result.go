@@ -54,6 +54,13 @@ func readResults(name string, r io.Reader) ([]Result, error) {
 }
 
 func parseResult(line []byte) (Result, error) {
+	if result, ok := scanAnswer(line); ok {
+		return result, nil
+	}
+	return decodeResult(line)
+}
+
+func decodeResult(line []byte) (Result, error) {
 	var out openai.BatchOutput
 	if err := json.Unmarshal(line, &out); err != nil {
 		return Result{}, fmt.Errorf("batch output: %w", err)
