@@ -13,6 +13,10 @@ import (
 // of freedom of two trials is 12.7 s/√2 and says nothing.
 const minTrials = 3
 
+// power is the probability with which a comparison must find an effect for the
+// design to count as able to show it; 80 % is the convention (Cohen 1988).
+const power = 0.8
+
 const methodTOnLogs = "t on logs"
 
 // estimate puts the values of one metric over the trials together; nil where a
@@ -56,6 +60,9 @@ func areSo(n int) string {
 	}
 	return fmt.Sprintf("are %d", n)
 }
+
+// inWords counts what is too few.
+var inWords = [minTrials]string{"no trial", "one trial", "two trials"}
 
 // reasons says why no trial has a value: each reason once, with its trials.
 func reasons(trials []*Value) string {
@@ -114,10 +121,14 @@ func compareEstimates(baseline, arm Estimate, margin *float64) Comparison {
 	c.Ratio = finite(r.Ratio())
 	if c.Pairs < minTrials {
 		c.Reason = fmt.Sprintf("no interval and no test: they need %d pairs of trials, there %s", minTrials, areSo(c.Pairs))
+		if margin != nil {
+			c.Reason = fmt.Sprintf("%s can't give a verdict: a test needs %d pairs of trials", inWords[c.Pairs], minTrials)
+		}
 		return c
 	}
 	in := r.Interval(level)
 	c.Low, c.High = finite(in.Low), finite(in.High)
+	c.MDE = finite(r.MinimumDetectable(level, power))
 	if margin != nil {
 		c.OneSidedLow, c.OneSidedHigh = finite(r.LowerBound(level)), finite(r.UpperBound(level))
 		c.Verdict = verdict(c.OneSidedLow, c.OneSidedHigh, *margin)

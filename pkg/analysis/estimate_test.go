@@ -91,7 +91,9 @@ func TestVerdictsFollowOneSidedTests(t *testing.T) {
 		{"the lower bound beyond the margin degrades", values(.561, .548, .570), 0.5, VerdictDegraded, ""},
 		{"a ratio beyond the margin whose lower bound is not concludes nothing", values(.561, .548, .570), 0.6, VerdictNoConclusion, ""},
 		{"two pairs conclude nothing, however far apart", values(9, 9, nan), 0.05, VerdictNoConclusion,
-			"no interval and no test: they need 3 pairs of trials, there are 2"},
+			"two trials can't give a verdict: a test needs 3 pairs of trials"},
+		{"one pair concludes nothing either", values(9, nan, nan), 0.05, VerdictNoConclusion,
+			"one trial can't give a verdict: a test needs 3 pairs of trials"},
 		{"no pair concludes nothing", values(nan, nan, nan), 0.05, VerdictNoConclusion, "no trial has a value in both arms"},
 		{"a zero has no ratio", values(0, 1, 1), 0.05, VerdictNoConclusion, "no ratio: it needs values above 0 in both arms"},
 	}
@@ -113,6 +115,19 @@ func TestVerdictsFollowOneSidedTests(t *testing.T) {
 	}
 	if got.Verdict != "" || got.Margin != nil || got.OneSidedHigh != nil {
 		t.Errorf("a metric without a margin has a verdict: %+v", got)
+	}
+}
+
+// The logs of these pairs have the standard deviation .014402768, of which 3 pairs
+// show 3.26404 times.
+func TestComparisonsSayWhatTheyCouldHaveShown(t *testing.T) {
+	base := estimate("s", values(.342, .350, .338))
+	got := compareEstimates(base, estimate("s", values(.341, .348, .345)), nil)
+	if got.MDE == nil || math.Abs(*got.MDE-0.0481338129) > 1e-9 {
+		t.Errorf("found %v, expected about 4.8 %%", deref(got.MDE))
+	}
+	if got := compareEstimates(base, estimate("s", values(.341, .348, nan)), nil); got.MDE != nil || got.Reason == "" {
+		t.Errorf("two pairs: found %v because %q, expected none and why", deref(got.MDE), got.Reason)
 	}
 }
 

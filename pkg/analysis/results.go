@@ -199,6 +199,9 @@ type Comparison struct {
 	Level  float64  `json:"ci_level"`
 	Pairs  int      `json:"pairs"`
 	Reason string   `json:"reason,omitempty"`
+	// MDE is the smallest change that as many pairs could have shown, as a share of
+	// the baseline: 0.1 is a rise by 10 %. Null below 3 pairs; Reason says why.
+	MDE *float64 `json:"mde"`
 	// Margin is the non-inferiority margin, and OneSidedLow and OneSidedHigh the
 	// one-sided bounds that the verdict compares with 1 + Margin. Verdict is one of
 	// the Verdict constants; all four only on the metrics that have a verdict.

@@ -45,6 +45,14 @@ func (r LogRatio) LowerBound(level float64) float64 {
 	return math.Exp(r.Mean - studentQuantile(level, r.N-1)*r.SE)
 }
 
+// MinimumDetectable is the smallest change of the ratio, as a share of it, that the
+// two-sided test of as many pairs that vary as these do finds with the given power:
+// 0.1 is a rise by 10 %. It needs 2 pairs.
+func (r LogRatio) MinimumDetectable(level, power float64) float64 {
+	sd := r.SE * math.Sqrt(float64(r.N))
+	return math.Expm1(MinimumDetectable(r.N, 1-level, power) * sd)
+}
+
 // EquivalenceP is the p-value of the two one-sided tests (TOST, Schuirmann 1987) of
 // the ratio lying inside (1−margin, 1+margin): the larger of the two.
 func (r LogRatio) EquivalenceP(margin float64) float64 {
