@@ -29,6 +29,7 @@ type comparison struct {
 	Ratio    string
 	Interval string
 	Bounds   string // one-sided, which the verdict compares with the margin
+	Shows    string // the smallest change that the trials could have shown
 	Pairs    int
 	Verdict  string
 	Reason   string
@@ -82,11 +83,11 @@ func (s study) interactiveSentence() string {
 			if c.Low != nil && c.Reason != "" { // a verdict that was withheld
 				why = "; " + prose(c.Reason)
 			}
+			if c.MDE != nil {
+				why += "; the trials could have shown " + detectable(c)
+			}
 		}
-		if verdict == analysis.VerdictProtected {
-			why = s.cost(a, key)
-		}
-		groups[verdict] = append(groups[verdict], a.Tag.Label()+" ("+evidence(a, c)+why+")")
+		groups[verdict] = append(groups[verdict], a.Tag.Label()+" ("+s.evidence(a, c)+why+s.cost(a, key, verdict)+")")
 	}
 	var clauses []string
 	if arms := groups[analysis.VerdictProtected]; arms != nil {
@@ -112,24 +113,35 @@ func (s study) interactiveSentence() string {
 	return subject + " is " + list(clauses) + "; no conclusion for " + list(open) + "."
 }
 
-// cost names the other metrics that an arm degrades, so that a protected one is
-// never told alone.
-func (s study) cost(a arm, key string) string {
+// cost names the other metrics that an arm degrades, so that no verdict, nor the
+// lack of one, is told alone.
+func (s study) cost(a arm, key, verdict string) string {
 	text := ""
 	for _, other := range slices.SortedFunc(maps.Keys(a.Against), s.byImportance) {
-		if other != key && a.Against[other].Verdict == analysis.VerdictDegraded {
+		c := a.Against[other]
+		if other == key || c.Verdict != analysis.VerdictDegraded {
+			continue
+		}
+		if verdict == analysis.VerdictDegraded {
+			text += "; so is " + metricName(other)
+		} else {
 			text += "; but " + metricName(other) + " is degraded"
+		}
+		if c.Ratio != nil {
+			text += fmt.Sprintf(", %s, n\u00a0=\u00a0%d", times(*c.Ratio), c.Pairs)
 		}
 	}
 	return text
 }
 
 // evidence is the ratio behind a verdict, or why there is none, always with n.
-func evidence(a arm, c analysis.Comparison) string {
+func (s study) evidence(a arm, c analysis.Comparison) string {
 	n := fmt.Sprintf("n\u00a0=\u00a0%d", c.Pairs)
 	switch {
 	case c.Ratio != nil && c.Low != nil && c.High != nil:
-		return fmt.Sprintf("%s, %.0f\u00a0%% CI %s, %s", times(*c.Ratio), 100*c.Level, interval(*c.Low, *c.High), n)
+		return fmt.Sprintf("%s, %.0f\u00a0%% CI %s, %s", times(*c.Ratio), 100*c.Level, s.interval(*c.Low, *c.High), n)
+	case c.Ratio != nil && c.Reason != "":
+		return times(*c.Ratio) + ", " + prose(c.Reason) + ", " + n
 	case c.Ratio != nil:
 		return times(*c.Ratio) + ", no interval, " + n
 	case c.Reason != "":
@@ -138,6 +150,14 @@ func evidence(a arm, c analysis.Comparison) string {
 		return "no valid trial, " + n
 	}
 	return "not compared, " + n
+}
+
+// detectable is the smallest change that a comparison could have shown, or a dash.
+func detectable(c analysis.Comparison) string {
+	if c.MDE == nil {
+		return dash
+	}
+	return "about " + significant(100**c.MDE) + "\u00a0% or more"
 }
 
 func (s study) batchSentence() string {
@@ -185,7 +205,7 @@ func (s study) comparisons() []comparison {
 			}
 			row := comparison{
 				Arm: a.Tag, Metric: metricName(key), Pairs: c.Pairs, Verdict: c.Verdict, Reason: prose(c.Reason),
-				Baseline: dash, Value: median(a.Metrics[key]), Ratio: dash, Interval: dash, Bounds: dash,
+				Baseline: dash, Value: median(a.Metrics[key]), Ratio: dash, Interval: dash, Bounds: dash, Shows: detectable(c),
 			}
 			if s.Baseline != nil {
 				row.Baseline = median(s.Baseline.Metrics[key])
@@ -194,10 +214,10 @@ func (s study) comparisons() []comparison {
 				row.Ratio = times(*c.Ratio)
 			}
 			if c.Low != nil && c.High != nil {
-				row.Interval = interval(*c.Low, *c.High)
+				row.Interval = s.interval(*c.Low, *c.High)
 			}
 			if c.OneSidedLow != nil && c.OneSidedHigh != nil {
-				row.Bounds = interval(*c.OneSidedLow, *c.OneSidedHigh)
+				row.Bounds = s.interval(*c.OneSidedLow, *c.OneSidedHigh)
 			}
 			all = append(all, row)
 		}
@@ -221,9 +241,11 @@ func (s study) byImportance(x, y string) int {
 	return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x, y))
 }
 
-// interval writes the ends of an interval of a ratio.
-func interval(low, high float64) string {
-	return strings.TrimPrefix(times(low), "×") + "–" + strings.TrimPrefix(times(high), "×")
+// interval writes the ends of an interval of a ratio, with as many digits as it
+// takes to see on which side of the declared margin each of them lies.
+func (s study) interval(low, high float64) string {
+	line := 1 + s.Experiment.Margin
+	return beside(low, line) + "–" + beside(high, line)
 }
 
 func median(e analysis.Estimate) string {

@@ -53,7 +53,34 @@ func TestInteractiveSentenceSaysWhatTheVerdictsSay(t *testing.T) {
 			s.Arms[1].Against["burst/interactive/itl/p95"] = compared(2, analysis.VerdictDegraded)
 			return s
 		}(),
-			"Against base, interactive TTFT p95 in burst is protected within 10 % in x (×1.02, 95 % CI 0.92–1.12, n = 3; but interactive ITL p95 in burst is degraded)."},
+			"Against base, interactive TTFT p95 in burst is protected within 10 % in x (×1.02, 95 % CI 0.92–1.12, n = 3; but interactive ITL p95 in burst is degraded, ×2.00, n = 3)."},
+		{"no conclusion in one metric and degraded in another", func() study {
+			s := verdicts(0.1, compared(1.2, analysis.VerdictNoConclusion))
+			s.Arms[1].Against["burst/interactive/itl/p95"] = compared(1.19, analysis.VerdictDegraded)
+			return s
+		}(),
+			"Against base, interactive TTFT p95 in burst allows no conclusion for x (×1.20, 95 % CI 1.08–1.32, n = 3; but interactive ITL p95 in burst is degraded, ×1.19, n = 3)."},
+		{"degraded in both", func() study {
+			s := verdicts(0.1, compared(3.9, analysis.VerdictDegraded))
+			s.Arms[1].Against["burst/interactive/itl/p95"] = compared(1.19, analysis.VerdictDegraded)
+			return s
+		}(),
+			"Against base, interactive TTFT p95 in burst is degraded in x (×3.90, 95 % CI 3.51–4.29, n = 3; so is interactive ITL p95 in burst, ×1.19, n = 3)."},
+		{"no conclusion says what the trials could have shown", verdicts(0.1, func() analysis.Comparison {
+			c := compared(1.2, analysis.VerdictNoConclusion)
+			c.MDE = number(0.123)
+			return c
+		}()),
+			"Against base, interactive TTFT p95 in burst allows no conclusion for x (×1.20, 95 % CI 1.08–1.32, n = 3; the trials could have shown about 12.3 % or more)."},
+		{"two trials can't give a verdict", verdicts(0.1, analysis.Comparison{Ratio: number(1.2), Pairs: 2, Verdict: analysis.VerdictNoConclusion,
+			Reason: "two trials can't give a verdict: a test needs 3 pairs of trials"}),
+			"Against base, interactive TTFT p95 in burst allows no conclusion for x (×1.20, two trials can't give a verdict: a test needs 3 pairs of trials, n = 2)."},
+		{"bounds that round to the margin get more digits", verdicts(0.1, func() analysis.Comparison {
+			c := compared(1.11, analysis.VerdictNoConclusion)
+			c.Low, c.High = number(1.0962), number(1.10003)
+			return c
+		}()),
+			"Against base, interactive TTFT p95 in burst allows no conclusion for x (×1.11, 95 % CI 1.096–1.10003, n = 3)."},
 		{"the baseline alone", verdicts(0.1), "No conclusion: there is no arm to compare with base."},
 		{"no baseline", newStudy(analysis.Results{Arms: []analysis.ArmResult{{Name: "a"}}}),
 			"No conclusion about interactive traffic: the experiment names no baseline to compare with."},
@@ -63,6 +90,15 @@ func TestInteractiveSentenceSaysWhatTheVerdictsSay(t *testing.T) {
 				t.Errorf("\n got %s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+func TestBoundsShowOnWhichSideOfTheMarginTheyLie(t *testing.T) {
+	c := compared(1.11, analysis.VerdictNoConclusion)
+	c.OneSidedLow, c.OneSidedHigh = number(1.1), number(1.1004)
+	got := verdicts(0.1, c).comparisons()[0]
+	if got.Bounds != "1.10–1.1004" {
+		t.Errorf("bounds %s, expected the first to be the margin and the second above it", got.Bounds)
 	}
 }
 

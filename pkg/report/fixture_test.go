@@ -419,6 +419,9 @@ func fixtureCompare(arm *analysis.ArmResult, base analysis.ArmResult, verdict st
 		default:
 			mean, low, high := spreadOf(ratios)
 			c.Ratio, c.Low, c.High = number(mean), number(low), number(high)
+			// Of three pairs, 3.264 standard deviations of the logs.
+			sd := math.Log(high/mean) * math.Sqrt(3) / 4.302652729749462
+			c.MDE = number(math.Expm1(3.2640435496996 * sd))
 		}
 		if key == "burst/interactive/ttft/p95" || key == "burst/interactive/itl/p95" {
 			c.Verdict, c.Margin = verdict, number(0.1)

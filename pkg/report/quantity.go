@@ -102,6 +102,31 @@ func times(ratio float64) string {
 	return fmt.Sprintf("×%.2f", ratio)
 }
 
+// maxDecimals is where beside stops: closer than that, nobody can tell.
+const maxDecimals = 6
+
+// beside writes a ratio as times does, but without the sign and with more decimals
+// where else it would look like the line that it is compared with.
+func beside(ratio, line float64) string {
+	text := strings.TrimPrefix(times(ratio), "×")
+	for decimals := 3; decimals <= maxDecimals && ratio != line; decimals++ {
+		if shown, err := strconv.ParseFloat(text, 64); err != nil || shown != roundTo(line, decimals-1) {
+			break
+		}
+		text = strconv.FormatFloat(ratio, 'f', decimals, 64)
+	}
+	return text
+}
+
+// roundTo rounds as a number with so many decimals is printed.
+func roundTo(v float64, decimals int) float64 {
+	shown, err := strconv.ParseFloat(strconv.FormatFloat(v, 'f', decimals, 64), 64)
+	if err != nil {
+		return v
+	}
+	return shown
+}
+
 // clock writes a length of time in hours, minutes and seconds: 1h02m, 18m20s, 4.2s.
 func clock(seconds float64) string {
 	if seconds < 0 {
