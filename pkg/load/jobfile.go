@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"unsafe"
 
 	"bgbench/pkg/inputs"
 	"bgbench/pkg/openai"
+	"bgbench/pkg/sim/gateway"
 	"bgbench/pkg/spec"
 )
 
@@ -131,19 +133,31 @@ func plainID(id []byte) bool {
 func readBacklog(file inputs.JobFile) ([]backlogLine, error) {
 	lines := make([]backlogLine, 0, file.Requests)
 	err := eachLine(file, func(i int, line []byte) error {
-		var in openai.BatchLine
-		if err := json.Unmarshal(line, &in); err != nil {
-			return err
-		}
-		chat := new(openai.ChatRequest)
-		if err := json.Unmarshal(in.Body, chat); err != nil {
-			return fmt.Errorf("body: %w", err)
+		// The texts are parts of the file, which stays in memory (BenchmarkReadBacklog).
+		id, chat, ok := gateway.ScanLine(unsafe.String(unsafe.SliceData(line), len(line)))
+		if !ok {
+			var err error
+			if id, chat, err = decodeLine(line); err != nil {
+				return err
+			}
 		}
 		chat.Stream, chat.StreamOptions = true, streamOptions()
-		lines = append(lines, backlogLine{job: file, index: i, customID: in.CustomID, chat: chat})
+		lines = append(lines, backlogLine{job: file, index: i, customID: id, chat: chat})
 		return nil
 	})
 	return lines, err
+}
+
+func decodeLine(line []byte) (customID string, _ *openai.ChatRequest, _ error) {
+	var in openai.BatchLine
+	if err := json.Unmarshal(line, &in); err != nil {
+		return "", nil, err
+	}
+	chat := new(openai.ChatRequest)
+	if err := json.Unmarshal(in.Body, chat); err != nil {
+		return "", nil, fmt.Errorf("body: %w", err)
+	}
+	return in.CustomID, chat, nil
 }
 
 // eachLine calls line for each line of a job's file, counted from 0.

@@ -7,7 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"bgbench/pkg/inputs"
+	"bgbench/pkg/sim/gateway"
 	"bgbench/pkg/spec"
 )
 
@@ -78,6 +82,38 @@ func FuzzScanHead(f *testing.F) {
 // BenchmarkReadWork reads the jobs of profile default for arm s2.
 func BenchmarkReadWork(b *testing.B) {
 	o := modelOptions(b, "default", "s2-ungated", nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := ReadWork(o.Inputs, o.Stack.Arm); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// The two readers of a backlog's line agree wherever the fast one dares.
+func FuzzScanLineAgreesWithJSON(f *testing.F) {
+	f.Add(`{"custom_id":"x","method":"POST","url":"/v1/chat/completions","body":{"model":"m","messages":[{"role":"user","content":"hi\n"}],"max_tokens":5,"ignore_eos":true}}`)
+	f.Add(`{"custom_id":"x"}`)
+	f.Add(`{"body":{"model":"m","stream":true,"stop":["a"],"messages":[]}}`)
+	f.Fuzz(func(t *testing.T, line string) {
+		id, chat, ok := gateway.ScanLine(line)
+		if !ok {
+			return
+		}
+		wantID, want, err := decodeLine([]byte(line))
+		if err != nil {
+			t.Fatalf("scanned %q, but decoding it fails: %v", line, err)
+		}
+		chat.Stream, want.Stream = true, true // as a backlog sets it
+		if id != wantID || !cmp.Equal(chat, want, cmpopts.EquateEmpty()) {
+			t.Errorf("scanned %q %+v, decoded %q %+v", id, chat, wantID, want)
+		}
+	})
+}
+
+// BenchmarkReadBacklog reads the jobs of profile default for arm s1.
+func BenchmarkReadBacklog(b *testing.B) {
+	o := modelOptions(b, "default", "s1-no-gateway", nil)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := ReadWork(o.Inputs, o.Stack.Arm); err != nil {

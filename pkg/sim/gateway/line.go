@@ -67,11 +67,27 @@ func parseLine(text string) (line, error) {
 	}
 	l := line{customID: s.customID, url: s.url, model: s.model, system: systemPrompt(s.messages)}
 	if ok && s.plain {
-		l.body = &openai.ChatRequest{
-			Model: s.model, Messages: s.messages, MaxTokens: s.maxTokens, MinTokens: s.minTokens, IgnoreEOS: s.ignoreEOS,
-		}
+		l.body = s.request()
 	}
 	return l, nil
+}
+
+// ScanLine returns the custom_id and the chat request of an input line of the common
+// shape. ok is false where it takes encoding/json to tell. The strings are parts of
+// text.
+func ScanLine(text string) (customID string, body *openai.ChatRequest, ok bool) {
+	s, ok := scanLine(text)
+	if !ok || !s.plain || s.model == "" {
+		return "", nil, false
+	}
+	return s.customID, s.request(), true
+}
+
+// request is the body of a line that is plain.
+func (s *scanned) request() *openai.ChatRequest {
+	return &openai.ChatRequest{
+		Model: s.model, Messages: s.messages, MaxTokens: s.maxTokens, MinTokens: s.minTokens, IgnoreEOS: s.ignoreEOS,
+	}
 }
 
 func decodeLine(text string) (scanned, error) {
