@@ -121,10 +121,11 @@ func (c *cell) result(dir string) (CellResult, error) {
 		Arm: c.meta.Arm, Trial: c.meta.Trial, Seed: c.meta.Seed, Dir: dir,
 		StartedAt: c.start, EndedAt: c.meta.EndedAt, Clock: c.meta.Clock,
 		Bands: c.bands, Phases: c.phases, Jobs: []JobSummary{},
-		Batch:    c.batch(),
-		Curves:   c.rows.curves(c.jobs, c.start),
-		Checks:   c.checks(),
-		Versions: c.raw,
+		Batch:        c.batch(),
+		Curves:       c.rows.curves(c.jobs, c.start),
+		Checks:       c.checks(),
+		LoadWarnings: append([]string{}, c.meta.Warnings...),
+		Versions:     c.raw,
 	}
 	if c.hasBatch() {
 		for _, j := range c.meta.Profile.Batch.Jobs {

@@ -79,9 +79,6 @@ func (r *Results) readCells(ctx context.Context, dir string) error {
 			continue
 		}
 		r.Cells = append(r.Cells, *s.result)
-		for _, w := range s.meta.Warnings {
-			r.Warnings = append(r.Warnings, s.warning("%s", w))
-		}
 	}
 	return nil
 }

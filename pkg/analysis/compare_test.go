@@ -251,6 +251,33 @@ func TestCellsThatCannotBeUsedAreWarnings(t *testing.T) {
 	}
 }
 
+// What the load generator saw go wrong must reach whoever reads the results.
+func TestWarningsOfTheLoadGeneratorAreKept(t *testing.T) {
+	const text = "job A: 3 questions to the Batch API failed, the last one with: connection refused"
+	cell := analysistest.New(analysistest.S2, 1)
+	cell.Metadata.Warnings = []string{text}
+	result := mustSummarize(t, cell)
+	if len(result.LoadWarnings) != 1 || result.LoadWarnings[0] != text {
+		t.Errorf("the summary has %q, expected %q", result.LoadWarnings, text)
+	}
+	if w := result.Warnings(); len(w) != 1 || w[0].String() != "s2-ungated t1: "+text {
+		t.Errorf("found %v, expected %q", w, text)
+	}
+	dir := experiment(t)
+	if err := cell.Write(filepath.Join(dir, "cells", analysistest.S2, "t1")); err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, w := range mustCompare(t, dir).Warnings {
+		if w.String() == "s2-ungated t1: "+text {
+			found++
+		}
+	}
+	if found != 1 {
+		t.Errorf("the results have the warning %d times, expected it once", found)
+	}
+}
+
 func TestSummaryParquetHoldsEveryNumber(t *testing.T) {
 	r := mustCompare(t, experiment(t))
 	path := filepath.Join(t.TempDir(), "summary.parquet")

@@ -54,6 +54,9 @@ type CellResult struct {
 	// summaries over trials.
 	Valid  bool    `json:"valid"`
 	Checks []Check `json:"checks"`
+	// LoadWarnings are those that bg-load left in run-metadata.json, such as polls
+	// that failed.
+	LoadWarnings []string `json:"warnings"`
 	// StartedAt is the instant of schedule time 0; times in Bands and Curves count
 	// seconds from it, and jobs submitted before it have negative times.
 	StartedAt time.Time      `json:"started_at"`

@@ -25,10 +25,13 @@ func (c CellResult) Warnings() []Warning {
 	warn := func(format string, args ...any) Warning {
 		return Warning{Arm: c.Arm, Trial: c.Trial, Message: fmt.Sprintf(format, args...)}
 	}
-	if !c.Valid {
-		return []Warning{warn("INVALID: %s", c.failures())}
-	}
 	var out []Warning
+	for _, w := range c.LoadWarnings {
+		out = append(out, warn("%s", w))
+	}
+	if !c.Valid {
+		return append(out, warn("INVALID: %s", c.failures()))
+	}
 	for _, p := range c.Phases {
 		if rate := p.ErrorRate.Value; rate != nil && *rate > survivorShare {
 			out = append(out, warn("%s/%s: %.1f %% of %d requests did not end ok, the latencies are those of the others",
