@@ -7,14 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"bgbench/pkg/record"
-	"bgbench/pkg/schedule"
 	"bgbench/pkg/spec"
 )
 
@@ -100,7 +98,7 @@ func (s *slot) read(ctx context.Context, dir string, experiment spec.Experiment)
 	}
 	s.meta = c.meta
 	path := filepath.Join(dir, place)
-	if err := belongs(c.meta, s, experiment); err != nil {
+	if err := c.belongs(s, experiment); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	result, err := c.result(filepath.ToSlash(place))
@@ -111,8 +109,12 @@ func (s *slot) read(ctx context.Context, dir string, experiment spec.Experiment)
 	return nil
 }
 
-// belongs holds the metadata of a cell against the place where it lies.
-func belongs(m record.Metadata, s *slot, experiment spec.Experiment) error {
+// belongs holds the metadata of a cell against the experiment and the place where
+// the cell lies: what was measured, not what experiment.yaml says today, is what the
+// numbers are of.
+func (c *cell) belongs(s *slot, experiment spec.Experiment) error {
+	m := c.meta
+	seed := experiment.Profile.TrialSeed(s.trial)
 	switch {
 	case m.Experiment != experiment.Name:
 		return fmt.Errorf("it was measured for experiment %q, experiment.yaml is of %q", m.Experiment, experiment.Name)
@@ -120,10 +122,17 @@ func belongs(m record.Metadata, s *slot, experiment spec.Experiment) error {
 		return fmt.Errorf("it was measured for arm %q, expected %q", m.Arm, s.arm.Name)
 	case m.Trial != s.trial:
 		return fmt.Errorf("it was measured for trial %d, expected %d", m.Trial, s.trial)
-	case !reflect.DeepEqual(schedule.Bands(m.Profile.Interactive), schedule.Bands(experiment.Profile.Interactive)):
-		return errors.New("it was measured with other phases than those of experiment.yaml")
-	case !slices.Equal(m.Profile.Batch.Jobs, experiment.Profile.Batch.Jobs):
-		return errors.New("it was measured with other batch jobs than those of experiment.yaml")
+	case m.Target != experiment.Target:
+		return fmt.Errorf("target: it was measured with %q, experiment.yaml has %q", m.Target, experiment.Target)
+	}
+	if err := sameSettings("profile", m.Profile, experiment.Profile); err != nil {
+		return err
+	}
+	if err := sameSettings("arm", c.arm, s.arm); err != nil {
+		return err
+	}
+	if m.Seed != seed {
+		return fmt.Errorf("seed: it was measured with %d, trial %d of experiment.yaml has %d", m.Seed, s.trial, seed)
 	}
 	return nil
 }
@@ -151,15 +160,28 @@ func sameInputs(slots []*slot) error {
 	return nil
 }
 
-// strangers warns of folders that the experiment has no arm for.
+// strangers warns of folders that the experiment has no arm or no trial for.
 func (r *Results) strangers(dir string) error {
-	entries, err := os.ReadDir(filepath.Join(dir, "cells"))
+	arms, err := os.ReadDir(filepath.Join(dir, "cells"))
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if _, ok := r.Experiment.Arm(e.Name()); !ok {
-			r.Warnings = append(r.Warnings, Warning{Message: fmt.Sprintf("cells/%s is left out: the experiment has no such arm", e.Name())})
+	for _, arm := range arms {
+		if _, ok := r.Experiment.Arm(arm.Name()); !ok {
+			r.Warnings = append(r.Warnings, Warning{Message: fmt.Sprintf("cells/%s is left out: the experiment has no such arm", arm.Name())})
+			continue
+		}
+		trials, err := os.ReadDir(filepath.Join(dir, "cells", arm.Name()))
+		if err != nil {
+			return err
+		}
+		for _, trial := range trials {
+			var k int
+			if _, err := fmt.Sscanf(trial.Name(), "t%d", &k); err == nil && trial.Name() == fmt.Sprintf("t%d", k) && k >= 1 && k <= r.Experiment.Trials {
+				continue
+			}
+			r.Warnings = append(r.Warnings, Warning{Arm: arm.Name(), Message: fmt.Sprintf("cells/%s/%s is left out: the experiment has trials 1 to %d",
+				arm.Name(), trial.Name(), r.Experiment.Trials)})
 		}
 	}
 	return nil

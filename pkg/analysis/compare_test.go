@@ -193,10 +193,22 @@ func TestExperimentsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 		}, "it was measured for trial 2, expected 1"},
 		{"other phases", func(t *testing.T, dir string) {
 			rewrite(t, dir, analysistest.S0, func(c *analysistest.Cell) { c.Metadata.Profile.Interactive.Phases[1].Duration *= 2 })
-		}, "it was measured with other phases than those of experiment.yaml"},
+		}, `profile.interactive.phases.1.duration: it was measured with "20s", experiment.yaml has "10s"`},
 		{"other jobs", func(t *testing.T, dir string) {
 			rewrite(t, dir, analysistest.S0, func(c *analysistest.Cell) { c.Metadata.Profile.Batch.Jobs[1].Requests++ })
-		}, "it was measured with other batch jobs than those of experiment.yaml"},
+		}, "profile.batch.jobs.1.requests: it was measured with 21, experiment.yaml has 20"},
+		{"another setting of the profile", func(t *testing.T, dir string) {
+			rewrite(t, dir, analysistest.S0, func(c *analysistest.Cell) { c.Metadata.Profile.Prompt.OSL.Mean = 32 })
+		}, "profile.prompt.osl.mean: it was measured with 32, experiment.yaml has 64"},
+		{"another setting of the arm", func(t *testing.T, dir string) {
+			edit(t, filepath.Join(dir, "experiment.yaml"), "perEndpoint: 10\n", "perEndpoint: 11\n")
+		}, "arm.gateway.concurrency.perEndpoint: it was measured with 10, experiment.yaml has 11"},
+		{"another target", func(t *testing.T, dir string) {
+			edit(t, filepath.Join(dir, "experiment.yaml"), "target: model\n", "target: local\n")
+		}, `target: it was measured with "model", experiment.yaml has "local"`},
+		{"another seed", func(t *testing.T, dir string) {
+			rewrite(t, dir, analysistest.S0, func(c *analysistest.Cell) { c.Metadata.Seed = 7 })
+		}, "seed: it was measured with 7, trial 1 of experiment.yaml has 42"},
 		{"other inputs", func(t *testing.T, dir string) {
 			rewrite(t, dir, analysistest.S2, func(c *analysistest.Cell) { c.Metadata.Inputs["schedule.jsonl"] = strings.Repeat("f", 64) })
 		}, "trial 1: arms s0-interactive-only and s2-ungated replayed different inputs: schedule.jsonl has SHA-256 000000000000… and ffffffffffff…"},
@@ -219,6 +231,21 @@ func TestExperimentsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 	}
 }
 
+func edit(t *testing.T, path, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.ReplaceAll(string(text), from, to)
+	if changed == string(text) {
+		t.Fatalf("%s has no %q", path, from)
+	}
+	if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func remove(t *testing.T, elements ...string) {
 	t.Helper()
 	if err := os.RemoveAll(filepath.Join(elements...)); err != nil {
@@ -233,8 +260,10 @@ func TestCellsThatCannotBeUsedAreWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	remove(t, s0, "t2", "run-metadata.json")
-	if err := os.Mkdir(filepath.Join(dir, "cells", "s9-unknown"), 0o755); err != nil {
-		t.Fatal(err)
+	for _, extra := range []string{"s9-unknown", "s0-interactive-only/t9", "s0-interactive-only/t01"} {
+		if err := os.Mkdir(filepath.Join(dir, "cells", extra), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var all []string
 	for _, w := range mustCompare(t, dir).Warnings {
@@ -244,6 +273,8 @@ func TestCellsThatCannotBeUsedAreWarnings(t *testing.T) {
 		"s0-interactive-only t1: the cell is missing: its run did not finish, there is only requests.parquet.partial",
 		"s0-interactive-only t2: the cell is missing: there is no run-metadata.json",
 		"cells/s9-unknown is left out: the experiment has no such arm",
+		"s0-interactive-only: cells/s0-interactive-only/t9 is left out: the experiment has trials 1 to 3",
+		"s0-interactive-only: cells/s0-interactive-only/t01 is left out: the experiment has trials 1 to 3",
 	} {
 		if !strings.Contains(strings.Join(all, "\n"), want) {
 			t.Errorf("no warning %q among %q", want, all)
