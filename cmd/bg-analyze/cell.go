@@ -23,7 +23,7 @@ func cellCommand(env cli.Env) *urfave.Command {
 		Name:      "cell",
 		Usage:     "summarize one cell",
 		ArgsUsage: "DIR|-",
-		Description: cli.Examples(
+		Description: "The first interrupt of a pipe lets bg-load end it, the second one ends at once.\n\n" + cli.Examples(
 			"bg-analyze cell --format table results/batch-gateway-ci/cells/s2-ungated/t1",
 			"bg-load run --stack stack.json --inputs DIR -o - | bg-analyze cell - | jq .phases",
 		),
@@ -52,6 +52,9 @@ func summarizeCell(ctx context.Context, env cli.Env, o cellOptions) error {
 	}
 	read := func() (analysis.CellResult, error) { return analysis.ReadCell(ctx, o.From) }
 	if o.From == "-" {
+		// An interrupt from the terminal goes to the whole pipeline. bg-load then flushes
+		// what it measured and ends the stream, which is the end to wait for.
+		ctx = context.WithoutCancel(ctx)
 		read = func() (analysis.CellResult, error) { return analysis.ReadCellStream(ctx, env.Stdin) }
 	}
 	cell, err := read()

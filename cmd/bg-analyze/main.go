@@ -14,5 +14,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// The first signal ends the reading, the second one the process.
+	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, cli.OSEnv(), os.Args))
 }

@@ -1,29 +1,19 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
-	"os/signal"
 	"strconv"
-	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"bgbench/pkg/analysis/analysistest"
-	"bgbench/pkg/cli"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"bg-analyze": func() {
-			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			os.Exit(run(ctx, cli.OSEnv(), os.Args))
-		},
-	})
+	testscript.Main(m, map[string]func(){"bg-analyze": main})
 }
 
 func TestScripts(t *testing.T) {
