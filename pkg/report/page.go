@@ -184,24 +184,7 @@ func (s study) facts() []fact {
 	if i := e.Profile.Interactive; i.Cycles > 0 {
 		facts = append(facts, fact{"Cycles", fmt.Sprintf("%d, of which %d warm-up", i.Cycles, i.WarmupCycles)})
 	}
-	first, last := "", ""
-	for _, c := range s.Results.Cells {
-		if c.StartedAt.IsZero() {
-			continue
-		}
-		day := c.StartedAt.UTC().Format("2006-01-02")
-		if first == "" || day < first {
-			first = day
-		}
-		last = max(last, day)
-	}
-	switch {
-	case first == "":
-	case first == last:
-		facts = append(facts, fact{"Run", first})
-	default:
-		facts = append(facts, fact{"Run", first + " to " + last})
-	}
+	facts = append(facts, fact{"Run", s.days()})
 	var kept []fact
 	for _, f := range facts {
 		if f.Text != "" {
@@ -209,6 +192,39 @@ func (s study) facts() []fact {
 		}
 	}
 	return kept
+}
+
+// virtualClock stands where a date would: the calendar of such a run is made up.
+const virtualClock = "virtual clock"
+
+func isVirtual(c analysis.CellResult) bool { return c.Clock == "virtual" }
+
+// days says when the cells ran, as far as they ran on the wall clock.
+func (s study) days() string {
+	first, last, virtual := "", "", false
+	for _, c := range s.Results.Cells {
+		switch {
+		case isVirtual(c):
+			virtual = true
+		case !c.StartedAt.IsZero():
+			day := c.StartedAt.UTC().Format("2006-01-02")
+			if first == "" || day < first {
+				first = day
+			}
+			last = max(last, day)
+		}
+	}
+	text := first
+	if first != last {
+		text += " to " + last
+	}
+	switch {
+	case !virtual:
+		return text
+	case text == "":
+		return virtualClock
+	}
+	return text + " and " + virtualClock
 }
 
 func targetName(target string) string {

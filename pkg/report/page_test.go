@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"bgbench/pkg/analysis"
 )
@@ -145,6 +146,37 @@ func TestResultsOfNearlyNothingMakeAPage(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// The calendar of the virtual clock is made up, so the page shows no date of it.
+func TestRunsOnTheVirtualClockHaveNoDate(t *testing.T) {
+	day := time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC)
+	virtual := analysis.CellResult{Arm: "a", Trial: 1, Clock: "virtual", StartedAt: day, EndedAt: day.Add(5 * time.Minute)}
+	wall := analysis.CellResult{Arm: "a", Trial: 2, Clock: "wall", StartedAt: day.AddDate(0, 4, 1), EndedAt: day.AddDate(0, 4, 1)}
+	later := wall
+	later.Trial, later.StartedAt = 3, day.AddDate(0, 4, 2)
+	for _, c := range []struct {
+		name  string
+		cells []analysis.CellResult
+		want  string
+	}{
+		{"on the virtual clock", []analysis.CellResult{virtual}, "virtual clock"},
+		{"on the wall clock", []analysis.CellResult{wall}, "2026-05-02"},
+		{"on two days", []analysis.CellResult{later, wall}, "2026-05-02 to 2026-05-03"},
+		{"on both clocks", []analysis.CellResult{virtual, wall}, "2026-05-02 and virtual clock"},
+		{"never", nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStudy(analysis.Results{Arms: []analysis.ArmResult{{Name: "a"}}, Cells: c.cells})
+			if got := s.days(); got != c.want {
+				t.Errorf("found %q, expected %q", got, c.want)
+			}
+		})
+	}
+	page := html(t, analysis.Results{Arms: []analysis.ArmResult{{Name: "a"}}, Cells: []analysis.CellResult{virtual}})
+	if strings.Contains(page, "2026-01-01") || !strings.Contains(page, "5m later") {
+		t.Error("the page shows a date of the virtual clock")
 	}
 }
 

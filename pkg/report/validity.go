@@ -104,6 +104,12 @@ func (s study) cellDetails() []cellDetail {
 				Arm: a.Tag, Trial: c.Trial, Valid: c.Valid, Seed: c.Seed, Clock: label(c.Clock),
 				Started: instant(c.StartedAt), Ended: instant(c.EndedAt), Dir: label(c.Dir),
 			}
+			if isVirtual(c) {
+				d.Started, d.Ended = virtualClock, dash
+				if length := c.EndedAt.Sub(c.StartedAt); length > 0 {
+					d.Ended = clock(length.Seconds()) + " later"
+				}
+			}
 			for _, check := range c.Checks {
 				if check.OK {
 					d.Passed++
