@@ -20,6 +20,9 @@ type observation struct {
 	at                       time.Time
 	total, completed, failed int64
 	ended                    bool
+	// underWay says that a worker of the gateway has the job: it does not wait in the
+	// gateway's own queue.
+	underWay bool
 }
 
 func (h *jobHistory) add(j record.Job) {
@@ -31,7 +34,7 @@ func (h *jobHistory) add(j record.Job) {
 }
 
 func observationOf(j record.Job) observation {
-	return observation{j.ObservedAt, j.Total, j.Completed, j.Failed, ended(j.Status)}
+	return observation{j.ObservedAt, j.Total, j.Completed, j.Failed, ended(j.Status), underWay(j.Status)}
 }
 
 // compareObservations orders by time; of several at one instant, the one that is
@@ -49,6 +52,11 @@ func rank(b bool) int {
 }
 
 func (h *jobHistory) sort() { slices.SortFunc(h.seen, compareObservations) }
+
+// underWay says that a job with this status of the Batch API is being worked on.
+func underWay(status string) bool {
+	return status == "in_progress" || status == "finalizing" || status == "cancelling"
+}
 
 // ended says that a status of the Batch API is an end.
 func ended(status string) bool {

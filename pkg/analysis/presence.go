@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-
-	"bgbench/pkg/record"
 )
 
 // Limits of the check for batch work.
@@ -17,22 +15,16 @@ const (
 	// observedGapS: jobs are polled once a second. Where five polls in a row are
 	// missing, nobody knows what the jobs did.
 	observedGapS = 5.0
-	// stallServiceTimes: with requests in flight something completes about every
-	// service time, however few they are; the longest of the lengths that profiles
-	// draw take some three times the mean.
-	stallServiceTimes = 3.0
 	// listedBands is how many bands the evidence gives the lines of one by one.
 	listedBands = 12
 )
 
 // presence says when batch work shared the servers with the interactive requests.
 type presence struct {
-	work    spans   // there were lines without a result, and polls say so
+	work    spans   // a worker had a job with lines without a result, and polls say so
 	flight  spans   // requests were in flight; only where each has a row
 	exact   bool    // flight is known
-	stalls  spans   // work stood still, as far as polls can tell, for longer than limit
 	longest span    // of all stretches without a completed line, however short
-	limit   float64 // seconds
 	last    float64 // the last observation
 	over    bool    // no job had work left then
 }
@@ -40,26 +32,24 @@ type presence struct {
 // presence judges by the rows of the jobs, and by the rows of the lines in an arm
 // that sends them itself.
 func (c *cell) presence() presence {
-	p := presence{last: math.Inf(-1), over: true, limit: max(pollSlack.Seconds(), stallServiceTimes*c.meanService())}
+	p := presence{last: math.Inf(-1), over: true}
 	var work, progress []span
-	begin := math.Inf(1)
 	for _, h := range c.jobs {
 		at := func(i int) float64 { return h.seen[i].at.Sub(c.start).Seconds() }
 		first, n := h.firstSeen().Sub(c.start).Seconds(), len(h.seen)
-		begin = min(begin, first)
-		if at(0)-first <= observedGapS {
+		if at(0)-first <= observedGapS && h.seen[0].underWay {
 			work = append(work, span{first, at(0)})
 		}
 		for i := range n - 1 {
 			between := span{at(i), at(i + 1)}
 			if between.length() > observedGapS {
 				// Lines that still have no result had none before.
-				if !h.seen[i+1].over() && !h.seen[i].over() {
+				if !h.seen[i+1].over() && h.seen[i].underWay && !h.seen[i].over() {
 					work = append(work, between)
 				}
 				continue
 			}
-			if !h.seen[i].over() {
+			if h.seen[i].underWay && !h.seen[i].over() {
 				work = append(work, between)
 			}
 			if h.seen[i+1].completed > h.seen[i].completed {
@@ -67,17 +57,14 @@ func (c *cell) presence() presence {
 			}
 		}
 		if end := at(n - 1); !h.seen[n-1].over() {
-			work = append(work, span{end, end + pollSlack.Seconds()})
+			if h.seen[n-1].underWay {
+				work = append(work, span{end, end + pollSlack.Seconds()})
+			}
 			p.over = false
 		}
 		p.last = max(p.last, at(n-1))
 	}
 	p.work = unite(work)
-	for _, s := range unite(progress).gaps(span{begin, p.last}) {
-		if s.length() > p.limit {
-			p.stalls = append(p.stalls, s)
-		}
-	}
 	measured := c.measuredBands("")
 	for _, s := range unite(progress).gaps(span{measured[0].StartS, min(p.last, measured[len(measured)-1].EndS)}) {
 		if s.length() > p.longest.length() {
@@ -99,34 +86,12 @@ func (c *cell) presence() presence {
 	return p
 }
 
-// meanService is how long the servers work on a request of this cell once it has
-// its first token, in seconds; what came before may be a queue of any length. The
-// profile draws the lengths of batch lines and of interactive requests alike, so
-// these stand for the lines, whose times the Batch API does not tell.
-func (c *cell) meanService() float64 {
-	var sum, n float64
-	for _, s := range c.phases {
-		if e2e, ttft := s.E2E.Mean.Value, s.TTFT.Mean.Value; s.Class == record.ClassInteractive && e2e != nil && ttft != nil {
-			sum += (*e2e - *ttft) * float64(s.E2E.N)
-			n += float64(s.E2E.N)
-		}
-	}
-	if n == 0 {
-		return 0
-	}
-	return sum / n
-}
-
 // share is the share of a stretch in which batch work was there.
 func (p presence) share(of span) float64 {
 	if p.exact {
 		return p.flight.within(of) / of.length()
 	}
-	there := p.work.within(of)
-	for _, stall := range p.stalls {
-		there -= p.work.within(span{max(stall.from, of.from), min(stall.to, of.to)})
-	}
-	return there / of.length()
+	return p.work.within(of) / of.length()
 }
 
 // checkBatchPresent: figures of a band without batch work would be those of another
@@ -154,7 +119,10 @@ func (c *cell) checkBatchPresent() Check {
 				b.Phase, b.Cycle, b.StartS, b.EndS, percent(share), 100*presentLimit)
 		}
 	}
-	what := "lines without a result and none standing still"
+	if lacking == "" && !p.exact && p.longest == (span{bands[0].StartS, min(p.last, end)}) {
+		lacking = "no line was completed in the measured time; "
+	}
+	what := "a worker had lines without a result"
 	if p.exact {
 		what = "requests in flight"
 	}
@@ -171,9 +139,6 @@ func (p presence) standstill() string {
 	text := fmt.Sprintf("longest stretch without one %.1f s", p.longest.length())
 	if p.longest.length() > 0 {
 		text += fmt.Sprintf(" from %.1f s", p.longest.from)
-	}
-	if !p.exact {
-		text += fmt.Sprintf(", limit %.1f s", p.limit)
 	}
 	return text
 }
