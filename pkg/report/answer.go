@@ -179,11 +179,12 @@ func (s study) batchSentence() string {
 	case met == nil && missed == nil:
 		return "No conclusion about batch deadlines: no valid trial ran a batch job."
 	case missed == nil:
-		return "Every batch job met its window in " + list(met) + "."
+		return "Every line of every batch job was done within its window in " + list(met) + "."
 	case met == nil:
-		return "Batch jobs missed windows in " + list(missed) + "."
+		return "Batch jobs failed lines or missed their windows in " + list(missed) + "."
 	}
-	return "Every batch job met its window in " + list(met) + "; jobs missed theirs in " + list(missed) + "."
+	return "Every line of every batch job was done within its window in " + list(met) +
+		"; jobs failed lines or missed their windows in " + list(missed) + "."
 }
 
 // list joins items as a sentence does: a, b and c.

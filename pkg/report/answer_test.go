@@ -114,9 +114,9 @@ func TestBatchSentenceCountsPromises(t *testing.T) {
 		{"met and missed", []analysis.ArmResult{
 			arm("a", analysis.ArmJob{Met: 3, Trials: 3}, analysis.ArmJob{Met: 3, Trials: 3}),
 			arm("b", analysis.ArmJob{Met: 1, Trials: 3})},
-			"Every batch job met its window in a (6 of 6, n = 3); jobs missed theirs in b (1 of 3, n = 3)."},
+			"Every line of every batch job was done within its window in a (6 of 6, n = 3); jobs failed lines or missed their windows in b (1 of 3, n = 3)."},
 		{"all missed", []analysis.ArmResult{arm("b", analysis.ArmJob{Met: 0, Trials: 2})},
-			"Batch jobs missed windows in b (0 of 2, n = 2)."},
+			"Batch jobs failed lines or missed their windows in b (0 of 2, n = 2)."},
 		{"no job", []analysis.ArmResult{arm("c")},
 			"No conclusion about batch deadlines: no valid trial ran a batch job."},
 	} {
