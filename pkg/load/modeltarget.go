@@ -21,9 +21,11 @@ func (o Options) openModel(id Identity) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
+	watch := newStuckWatch(k, st.Engines())
 	t := target{
 		k:         k,
 		transport: &ModelTransport{K: k, Backend: st.Inference()},
+		warnings:  watch.warnings,
 		close:     func() error { return nil },
 	}
 	if g := st.Gateway(); g != nil {

@@ -50,6 +50,7 @@ type target struct {
 	k         *kernel.Kernel
 	transport Transport
 	jobs      JobService
+	warnings  func() []string // what the target says of itself after the run; may be nil
 	close     func() error
 }
 
@@ -97,6 +98,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 	meta.EndedAt = calendar(t.k, t.k.Now())
 	meta.Warnings = r.Warnings()
+	if t.warnings != nil {
+		meta.Warnings = append(meta.Warnings, t.warnings()...)
+	}
 	return o.end(ctx, meta, runErr, recorder.Close(), t.close())
 }
 
