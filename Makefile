@@ -14,10 +14,10 @@ build: $(TOOLS:%=bin/%) ## build the six tools into bin/
 bin/%: FORCE
 	@go build -o $@ ./cmd/$*
 
-benchmark-local: build ## run batch-gateway-ci on an emulated stack over real sockets (some 8 minutes)
+benchmark-local: build ## run batch-gateway-ci on an emulated stack over real sockets (some 6 minutes)
 	+@$(RUN) EXPERIMENT=batch-gateway-ci
 
-benchmark-model: build ## run batch-gateway on the model's virtual clock (under a minute)
+benchmark-model: build ## run batch-gateway on the model's virtual clock (a minute and a half)
 	+@$(RUN) -j2 EXPERIMENT=batch-gateway
 
 WITHIN ?= 0.05
