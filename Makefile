@@ -17,7 +17,7 @@ bin/%: FORCE
 benchmark-local: build ## run batch-gateway-ci on an emulated stack over real sockets (some 6 minutes)
 	+@$(RUN) EXPERIMENT=batch-gateway-ci
 
-benchmark-model: build ## run batch-gateway on the model's virtual clock (a minute and a half)
+benchmark-model: build ## run batch-gateway on the model's virtual clock (about a minute)
 	+@$(RUN) -j2 EXPERIMENT=batch-gateway
 
 WITHIN ?= 0.05
