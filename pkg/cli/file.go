@@ -33,15 +33,8 @@ func WriteFile(stdout io.Writer, path string, write func(io.Writer) error) error
 	}
 	defer os.Remove(partial) // fails harmlessly after the rename
 	defer f.Close()
-	buf := bufio.NewWriterSize(f, 1<<16)
-	if err := write(buf); err != nil {
+	if err := writeAll(f, path, write); err != nil {
 		return err
-	}
-	if err := buf.Flush(); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	if err := os.Rename(partial, path); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
@@ -57,6 +50,11 @@ func writeInPlace(path string, write func(io.Writer) error) error {
 		return fmt.Errorf("opening %s: %w", path, err)
 	}
 	defer f.Close()
+	return writeAll(f, path, write)
+}
+
+// writeAll has write fill f, which stands for path, and closes it.
+func writeAll(f *os.File, path string, write func(io.Writer) error) error {
 	buf := bufio.NewWriterSize(f, 1<<16)
 	if err := write(buf); err != nil {
 		return err

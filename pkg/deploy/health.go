@@ -34,20 +34,30 @@ func (s Stack) Check(ctx context.Context, client *http.Client) []Health {
 // checkTimeout bounds one answer of a stack on loopback or in the same cluster.
 const checkTimeout = 5 * time.Second
 
+// get asks url and fails unless it answers 200.
 func get(ctx context.Context, client *http.Client, url string) error {
+	status, err := Get(ctx, client, url)
+	if err != nil {
+		return err
+	}
+	if status != http.StatusOK {
+		return fmt.Errorf("found status %d, expected 200", status)
+	}
+	return nil
+}
+
+// Get asks url of a stack and returns the status of its answer.
+func Get(ctx context.Context, client *http.Client, url string) (status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("found status %d, expected 200", resp.StatusCode)
-	}
-	return nil
+	return resp.StatusCode, nil
 }

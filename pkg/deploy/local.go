@@ -28,7 +28,7 @@ type Local struct {
 // Stack returns the descriptor with the addresses; nothing is answered before Run.
 func ListenLocal(plan Stack, host string, port int) (*Local, error) {
 	k := kernel.NewWall()
-	st, err := stack.New(k, plan.model())
+	st, err := stack.New(k, plan.ModelConfig())
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func Plan(r Request) (Stack, error) {
 	plan.Seed = profile.Seed + int64(r.Trial) - 1
 	plan.RunID = runID(plan, r.Trial)
 	// What the emulated components would refuse at their start is the user's input.
-	if _, err := stack.New(kernel.NewVirtual(), plan.model()); err != nil {
+	if _, err := stack.New(kernel.NewVirtual(), plan.ModelConfig()); err != nil {
 		return Stack{}, cli.Usage(err)
 	}
 	return plan, nil
@@ -87,8 +87,8 @@ func (s *Stack) resolve(r Request) (spec.Profile, error) {
 	return e.Profile, nil
 }
 
-// model is the stack model that s describes.
-func (s Stack) model() stack.Config {
+// ModelConfig is the stack model that s describes.
+func (s Stack) ModelConfig() stack.Config {
 	return stack.Config{Arm: s.Arm, Model: s.Model, MaxModelLen: s.MaxModelLen, Seed: s.Seed}
 }
 

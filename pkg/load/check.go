@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"bgbench/pkg/deploy"
 	"bgbench/pkg/spec"
@@ -30,7 +29,7 @@ func Check(ctx context.Context, s deploy.Stack) error {
 	if s.Target == spec.TargetModel {
 		return nil
 	}
-	client := &http.Client{Timeout: checkTimeout}
+	client := &http.Client{}
 	defer client.CloseIdleConnections()
 	// A gateway without a health page of its own passes /v1/models on.
 	err := answers(ctx, client, s.InferenceURL+"/health")
@@ -47,20 +46,13 @@ func Check(ctx context.Context, s deploy.Stack) error {
 	return nil
 }
 
-const checkTimeout = 5 * time.Second
-
 func answers(ctx context.Context, client *http.Client, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	status, err := deploy.Get(ctx, client, url)
 	if err != nil {
 		return err
 	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s: found status %d, expected 200", url, resp.StatusCode)
+	if status != http.StatusOK {
+		return fmt.Errorf("GET %s: found status %d, expected 200", url, status)
 	}
 	return nil
 }

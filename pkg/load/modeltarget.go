@@ -15,9 +15,7 @@ import (
 // openModel builds the stack model on a kernel of its own.
 func (o Options) openModel(id Identity) (target, error) {
 	k := kernel.NewVirtual()
-	st, err := stack.New(k, stack.Config{
-		Arm: o.Stack.Arm, Model: o.Stack.Model, MaxModelLen: o.Stack.MaxModelLen, Seed: o.Stack.Seed,
-	})
+	st, err := stack.New(k, o.Stack.ModelConfig())
 	if err != nil {
 		return target{}, err
 	}

@@ -43,13 +43,13 @@ func TestServersAreAskedForProtobufThenText(t *testing.T) {
 		w.Write(encodeAs(t, families, format))
 	}))
 	defer server.Close()
-	want := show(Samples(families, "s", at, record.Sample{}))
+	want := show(samples(families, "s", at, record.Sample{}))
 	for _, path := range []string{"/", "/text"} {
 		got, err := fetch(t.Context(), server.Client(), server.URL+path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rows := show(Samples(got, "s", at, record.Sample{})); rows != want {
+		if rows := show(samples(got, "s", at, record.Sample{})); rows != want {
 			t.Errorf("%s: got:\n%swant:\n%s", path, rows, want)
 		}
 	}

@@ -29,11 +29,6 @@ func NewPage(source string, base record.Sample) *Page {
 	return &Page{source: source, base: base, seen: make(map[string]*series)}
 }
 
-// Samples is Append on a new page.
-func Samples(families []*dto.MetricFamily, source string, at time.Time, base record.Sample) []record.Sample {
-	return NewPage(source, base).Append(nil, families, at)
-}
-
 // Append appends the rows of one round, taken at the given instant, to rows. A
 // histogram yields _bucket, _sum and _count rows, a summary its quantiles, _sum and
 // _count.

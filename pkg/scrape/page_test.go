@@ -51,7 +51,7 @@ func TestRecordedPagesBecomeRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := show(Samples(textFamilies(t, string(page)), name, at, record.Sample{}))
+			got := show(samples(textFamilies(t, string(page)), name, at, record.Sample{}))
 			golden := filepath.Join("testdata", name+".rows")
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -99,7 +99,7 @@ func TestFamiliesBecomeRows(t *testing.T) {
 		{"infinity is kept", "x +Inf\ny -Inf\n", "x {} untyped +Inf\ny {} untyped -Inf\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := show(Samples(textFamilies(t, c.page), "s", at, record.Sample{})); got != c.want {
+			if got := show(samples(textFamilies(t, c.page), "s", at, record.Sample{})); got != c.want {
 				t.Errorf("got:\n%swant:\n%s", got, c.want)
 			}
 		})
@@ -112,7 +112,7 @@ func TestMissingInfinityBucketIsAdded(t *testing.T) {
 		Histogram: &dto.Histogram{SampleCount: &total, SampleSum: &sum, Bucket: []*dto.Bucket{{UpperBound: &bound, CumulativeCount: &count}}},
 	}}}}
 	want := "h_bucket {\"le\":\"0.5\"} histogram 1\nh_bucket {\"le\":\"+Inf\"} histogram 3\nh_sum {} histogram 2.5\nh_count {} histogram 3\n"
-	if got := show(Samples(families, "s", at, record.Sample{})); got != want {
+	if got := show(samples(families, "s", at, record.Sample{})); got != want {
 		t.Errorf("got:\n%swant:\n%s", got, want)
 	}
 }
@@ -120,7 +120,7 @@ func TestMissingInfinityBucketIsAdded(t *testing.T) {
 func TestLabelsWithAColumnFillItAndStayInLabels(t *testing.T) {
 	host := "10.0.0.1:8000"
 	page := `x{pod="p",job="j",model_name="m",endpoint="e",priority="-1",engine="0",other="o"} 1` + "\n"
-	row := Samples(textFamilies(t, page), "vllm-0", at, record.Sample{Experiment: "x", Arm: "a", Trial: 2, Instance: &host})[0]
+	row := samples(textFamilies(t, page), "vllm-0", at, record.Sample{Experiment: "x", Arm: "a", Trial: 2, Instance: &host})[0]
 	for _, c := range []struct {
 		column string
 		got    *string
@@ -156,15 +156,15 @@ func TestSeriesIDDependsOnSourceMetricAndLabelsAlone(t *testing.T) {
 	ids := make(map[int64]string)
 	for _, page := range []string{"x 1\n", "y 1\n", "x{a=\"1\"} 1\n", "x{b=\"1\"} 1\n", "x{a=\"2\"} 1\n"} {
 		for _, source := range []string{"s", "t"} {
-			id := Samples(textFamilies(t, page), source, at, record.Sample{})[0].SeriesID
+			id := samples(textFamilies(t, page), source, at, record.Sample{})[0].SeriesID
 			if other, ok := ids[id]; ok {
 				t.Errorf("%s and %q of %s have the same id", other, page, source)
 			}
 			ids[id] = page
 		}
 	}
-	a := Samples(textFamilies(t, "x{a=\"1\",b=\"2\"} 1\n"), "s", at, record.Sample{})[0]
-	b := Samples(textFamilies(t, "x{b=\"2\",a=\"1\"} 5\n"), "s", at.Add(time.Hour), record.Sample{})[0]
+	a := samples(textFamilies(t, "x{a=\"1\",b=\"2\"} 1\n"), "s", at, record.Sample{})[0]
+	b := samples(textFamilies(t, "x{b=\"2\",a=\"1\"} 5\n"), "s", at.Add(time.Hour), record.Sample{})[0]
 	if a.SeriesID != b.SeriesID {
 		t.Error("the order of labels changed the id")
 	}
@@ -182,7 +182,7 @@ func TestLaterRoundsOfAPageAreAsFresh(t *testing.T) {
 	} {
 		families := textFamilies(t, text)
 		now := at.Add(time.Duration(i) * time.Second)
-		got, want := show(page.Append(nil, families, now)), show(Samples(families, "s", now, record.Sample{}))
+		got, want := show(page.Append(nil, families, now)), show(samples(families, "s", now, record.Sample{}))
 		if got != want {
 			t.Errorf("round %d: got:\n%swant:\n%s", i, got, want)
 		}
@@ -195,8 +195,8 @@ func TestRegistriesOfTheModelAndTheirTextYieldTheSameRows(t *testing.T) {
 	r.Gauge("vllm:num_requests_running", "Running.", model).Set(3)
 	r.Counter("vllm:prompt_tokens_total", "Tokens.", model).Add(12)
 	r.Histogram("vllm:time_to_first_token_seconds", "TTFT.", []float64{0.001, 2560}, model).Observe(0.25)
-	direct := show(Samples(r.Gather(), "vllm-0", at, record.Sample{}))
-	scraped := show(Samples(textFamilies(t, encodeText(t, r.Gather())), "vllm-0", at, record.Sample{}))
+	direct := show(samples(r.Gather(), "vllm-0", at, record.Sample{}))
+	scraped := show(samples(textFamilies(t, encodeText(t, r.Gather())), "vllm-0", at, record.Sample{}))
 	if direct != scraped || direct == "" {
 		t.Errorf("direct:\n%sscraped:\n%s", direct, scraped)
 	}
@@ -245,4 +245,9 @@ func BenchmarkPage(b *testing.B) {
 		rows = page.Append(rows[:0], families, at)
 	}
 	b.ReportMetric(float64(len(rows)*b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// samples are the rows of one round on a new page.
+func samples(families []*dto.MetricFamily, source string, at time.Time, base record.Sample) []record.Sample {
+	return NewPage(source, base).Append(nil, families, at)
 }
