@@ -52,13 +52,13 @@ fuzz: ## fuzz every parser for some seconds each
 	done
 
 # DuckDB reads our Parquet files in a test. Without npm that test says so and skips.
-npm: test/npm/node_modules/.package-lock.json
+npm: pkg/record/testdata/duckdb/node_modules/.package-lock.json
 
-test/npm/node_modules/.package-lock.json: test/npm/package-lock.json
-	@if command -v npm >/dev/null; then npm ci --silent --no-audit --no-fund --prefix test/npm; \
+pkg/record/testdata/duckdb/node_modules/.package-lock.json: pkg/record/testdata/duckdb/package-lock.json
+	@if command -v npm >/dev/null; then npm ci --silent --no-audit --no-fund --prefix pkg/record/testdata/duckdb; \
 	else echo 'make: npm is not installed: the test that reads Parquet with DuckDB will be skipped' >&2; fi
 
 clean: ## remove what was built (results stay)
-	rm -rf bin test/npm/node_modules
+	rm -rf bin pkg/record/testdata/duckdb/node_modules
 
 FORCE:

@@ -20,7 +20,7 @@ func duckDB(t *testing.T, statements ...string) [][][]*string {
 	t.Helper()
 	modules := os.Getenv("BG_NODE_MODULES")
 	if modules == "" {
-		modules = filepath.Join("..", "..", "test", "npm", "node_modules")
+		modules = filepath.Join("testdata", "duckdb", "node_modules")
 	}
 	if _, err := os.Stat(filepath.Join(modules, "@duckdb", "node-api")); err != nil {
 		t.Skip("DuckDB is not installed: run `make npm`, or name a folder that holds @duckdb/node-api in BG_NODE_MODULES")
@@ -33,7 +33,7 @@ func duckDB(t *testing.T, statements ...string) [][][]*string {
 	must(t, err)
 	input, err := json.Marshal(statements)
 	must(t, err)
-	cmd := exec.Command(node, filepath.Join("testdata", "duckdb.mjs"), modules)
+	cmd := exec.Command(node, filepath.Join("testdata", "duckdb", "query.mjs"), modules)
 	cmd.Stdin = bytes.NewReader(input)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -1,4 +1,4 @@
-// node duckdb.mjs MODULES: runs the SQL statements that standard input holds as a
+// node query.mjs MODULES: runs the SQL statements that standard input holds as a
 // JSON list and prints the rows of each as JSON, every value as text or null.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
