@@ -49,6 +49,24 @@ func (c *Call) Output() Output {
 	return OutputOf(c.Prompt)
 }
 
+// Continue returns the call that generates what c has left to generate after its
+// first n tokens: they have become part of its prompt. A call with a limit must have
+// more than n tokens of it.
+func (c *Call) Continue(n int) *Call {
+	next := *c
+	output := c.Output()
+	next.output = output.Rest(n)
+	next.Prompt = make([]uint32, len(c.Prompt), len(c.Prompt)+n)
+	copy(next.Prompt, c.Prompt)
+	for i := range n {
+		next.Prompt = append(next.Prompt, output.ID(i))
+	}
+	if c.MaxTokens > 0 {
+		next.MaxTokens -= n
+	}
+	return &next
+}
+
 // Reply receives what becomes of a Call, in the order of the instants. A Call
 // ends with exactly one End; after it nothing more is delivered. Methods run on
 // the kernel's goroutine and must not block.

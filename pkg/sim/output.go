@@ -10,13 +10,16 @@ import (
 // Output is the text that a call generates. It is a function of the prompt and the
 // position alone, as with a greedy deterministic server, so a request that is
 // retried must end with the same text.
-type Output struct{ hash uint64 }
+type Output struct {
+	hash uint64
+	from int // tokens of it that went before; the rest is numbered from 0
+}
 
 // OutputOf returns the output of prompt. The hash is FNV-1a over its token ids.
 func OutputOf(prompt []uint32) Output { return noPrompt.after(prompt) }
 
 // noPrompt is the output of a prompt without tokens.
-var noPrompt = Output{0xcbf29ce484222325}
+var noPrompt = Output{hash: 0xcbf29ce484222325}
 
 // after returns the output of a prompt that goes on with ids after the one of o.
 func (o Output) after(ids []uint32) Output {
@@ -24,8 +27,11 @@ func (o Output) after(ids []uint32) Output {
 	for _, id := range ids {
 		h = (h ^ uint64(id)) * 0x100000001b3
 	}
-	return Output{h}
+	return Output{hash: h}
 }
+
+// Rest is what follows the first n tokens of o.
+func (o Output) Rest(n int) Output { return Output{o.hash, o.from + n} }
 
 // Token returns the text of token i (0-based), its leading space included.
 func (o Output) Token(i int) string { return outputWords[o.word(i)] }
@@ -35,7 +41,7 @@ func (o Output) Token(i int) string { return outputWords[o.word(i)] }
 func (o Output) ID(i int) uint32 { return outputIDs[o.word(i)] }
 
 func (o Output) word(i int) uint64 {
-	h := o.hash + uint64(i)*0x9e3779b97f4a7c15
+	h := o.hash + uint64(o.from+i)*0x9e3779b97f4a7c15
 	h ^= h >> 29
 	h *= 0xbf58476d1ce4e5b9
 	h ^= h >> 32

@@ -3,7 +3,6 @@ package gateway
 import (
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"time"
 
 	"bgbench/pkg/sim"
@@ -49,7 +48,7 @@ func (b backoff) unclamped(attempt int, end sim.End, now time.Time) time.Duratio
 	switch end.Status {
 	case http.StatusTooManyRequests:
 		// Retry-After counts on 429 alone.
-		if d, ok := parseRetryAfter(end.RetryAfter, now); ok {
+		if d, ok := end.RetryAfterWait(now); ok {
 			return d
 		}
 		return b.exponential(attempt, rateLimitFactor*b.initial, b.max)
@@ -72,17 +71,4 @@ func (b backoff) exponential(attempt int, base, ceiling time.Duration) time.Dura
 		}
 	}
 	return interval/2 + time.Duration(b.random.Float64()*float64(interval))
-}
-
-func parseRetryAfter(value string, now time.Time) (time.Duration, bool) {
-	if value == "" {
-		return 0, false
-	}
-	if seconds, err := strconv.Atoi(value); err == nil && seconds >= 0 {
-		return time.Duration(seconds) * time.Second, true
-	}
-	if date, err := time.Parse(http.TimeFormat, value); err == nil {
-		return max(0, date.Sub(now)), true
-	}
-	return 0, false
 }
