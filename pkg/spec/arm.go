@@ -15,6 +15,9 @@ type Arm struct {
 	// PathLatency is the round trip between client and inference gateway in the
 	// model; on real targets the network has its own.
 	PathLatency Duration `yaml:"pathLatency" json:"pathLatency"`
+	// Promises names the mechanisms that must engage in a cell of the arm, or the cell
+	// is INVALID: any of Promises().
+	Promises []string `yaml:"promises" json:"promises"`
 }
 
 // Ways of dispatching batch work.

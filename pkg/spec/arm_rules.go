@@ -38,6 +38,7 @@ func (a Arm) problems() problems {
 	a.objectiveProblems(&is)
 	a.Engine.problems(&is, "engine")
 	is.check(a.PathLatency >= 0, "pathLatency", "found %s, expected 0 or more", a.PathLatency)
+	a.promiseProblems(&is)
 	return is
 }
 
