@@ -44,7 +44,7 @@ const (
 func BurstPhase(in spec.Interactive) string {
 	var burst spec.Phase
 	for i, p := range in.Phases {
-		if i == 0 || p.Rate > burst.Rate {
+		if i == 0 || p.Offered() > burst.Offered() {
 			burst = p
 		}
 	}
@@ -56,7 +56,7 @@ func BurstPhase(in spec.Interactive) string {
 func IdlePhase(in spec.Interactive) string {
 	var idle spec.Phase
 	for i, p := range in.Phases {
-		if i == 0 || p.Rate < idle.Rate {
+		if i == 0 || p.Offered() < idle.Offered() {
 			idle = p
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"bgbench/pkg/openai"
-	"bgbench/pkg/record"
 	"bgbench/pkg/schedule"
 	"bgbench/pkg/spec"
 )
@@ -99,8 +98,6 @@ func (c *scheduleCheck) check(d Due) (field, fault string) {
 		return "due_ns", fmt.Sprintf("found %d, expected 0 or more", d.DueNS)
 	case d.DueNS < c.last:
 		return "due_ns", fmt.Sprintf("found %d after %d, expected due times in order", d.DueNS, c.last)
-	case d.Class != record.ClassInteractive && d.Class != record.ClassStandard:
-		return "class", fmt.Sprintf("found %q, expected %s or %s", d.Class, record.ClassInteractive, record.ClassStandard)
 	case d.Prompt < 0 || d.Prompt >= c.prompts:
 		return "prompt", fmt.Sprintf("found %d, expected %s, the prompts of %s", d.Prompt, indexes(c.prompts), PromptsName)
 	}
@@ -110,6 +107,8 @@ func (c *scheduleCheck) check(d Due) (field, fault string) {
 		return "phase", fmt.Sprintf("found %q in cycle %d, which the profile does not have", d.Phase, d.Cycle)
 	case at < band.Start || at >= band.End:
 		return "due_ns", fmt.Sprintf("found %d, expected %d up to %d, phase %s of cycle %d", d.DueNS, band.Start, band.End, d.Phase, d.Cycle)
+	case d.Class != band.Class:
+		return "class", fmt.Sprintf("found %q, expected %s, the class of phase %s", d.Class, band.Class, d.Phase)
 	case d.Warmup != band.Warmup:
 		return "warmup", fmt.Sprintf("found %t, expected %t in cycle %d", d.Warmup, band.Warmup, d.Cycle)
 	}

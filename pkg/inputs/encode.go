@@ -66,6 +66,7 @@ type JobLine struct {
 	User      string
 	MaxTokens int
 	IgnoreEOS bool
+	CacheSalt string // left out where empty
 }
 
 // AppendJobLine appends l as a line of an OpenAI Batch input file.
@@ -86,6 +87,10 @@ func AppendJobLine(dst []byte, l JobLine) []byte {
 	dst = strconv.AppendInt(dst, int64(l.MaxTokens), 10)
 	if l.IgnoreEOS {
 		dst = append(dst, `,"ignore_eos":true`...)
+	}
+	if l.CacheSalt != "" {
+		dst = append(dst, `,"cache_salt":`...)
+		dst = appendString(dst, l.CacheSalt)
 	}
 	return append(dst, "}}\n"...)
 }

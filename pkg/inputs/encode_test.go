@@ -53,15 +53,15 @@ func TestJobLineIsABatchInputLine(t *testing.T) {
 		want openai.ChatRequest
 	}{
 		"with a system prompt": {
-			JobLine{"A-000017", "Qwen/Qwen3-8B", "be brief", odd, 12, true},
+			JobLine{"A-000017", "Qwen/Qwen3-8B", "be brief", odd, 12, true, "exp/t1"},
 			openai.ChatRequest{
 				Model:     "Qwen/Qwen3-8B",
 				Messages:  []openai.Message{{Role: "system", Content: "be brief"}, {Role: "user", Content: odd}},
-				MaxTokens: 12, IgnoreEOS: true,
+				MaxTokens: 12, IgnoreEOS: true, CacheSalt: "exp/t1",
 			},
 		},
 		"without": {
-			JobLine{"A-000017", "m", "", "hello", 1, false},
+			JobLine{"A-000017", "m", "", "hello", 1, false, ""},
 			openai.ChatRequest{Model: "m", Messages: []openai.Message{{Role: "user", Content: "hello"}}, MaxTokens: 1},
 		},
 	} {

@@ -1,6 +1,10 @@
 package inputs
 
-import "bgbench/pkg/spec"
+import (
+	"fmt"
+
+	"bgbench/pkg/spec"
+)
 
 // Prompt is a line of prompts.jsonl: one interactive request's text. Its system
 // prompt stands in a SystemPrompt line further up in the same file.
@@ -39,6 +43,16 @@ type Manifest struct {
 	Profile       spec.Profile `json:"profile"` // resolved
 	Files         []File       `json:"files"`
 	Lengths       []Lengths    `json:"lengths"`
+}
+
+// CacheSalt is the cache_salt of the trial's requests, empty for none. All arms of a
+// trial have the same one, because they share the files; a server that outlives a cell
+// would let the next one find the prefixes of the last.
+func (m Manifest) CacheSalt() string {
+	if !m.Profile.Prompt.CacheSalt {
+		return ""
+	}
+	return fmt.Sprintf("%s/t%d", m.Experiment, m.Trial)
 }
 
 // File seals one file of the folder.

@@ -182,7 +182,7 @@ func TestDamagedInputsAreRefusedWithFileAndLine(t *testing.T) {
 		}, "schedule.jsonl:5: prompt: found 99999, expected 0 to "},
 		"a class is unknown": {func(t *testing.T, dir string) {
 			edit(t, dir, "schedule.jsonl", `"class":"interactive","prompt":3`, `"class":"online","prompt":3`, false)
-		}, `schedule.jsonl:4: class: found "online", expected interactive or standard`},
+		}, `schedule.jsonl:4: class: found "online", expected interactive, the class of phase burst`},
 		"a due time is negative": {func(t *testing.T, dir string) {
 			edit(t, dir, "schedule.jsonl", `"due_ns":`, `"due_ns":-`, false)
 		}, "schedule.jsonl:1: due_ns: found -"},

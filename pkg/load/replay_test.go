@@ -92,8 +92,8 @@ func testSet(t testing.TB, schedule []inputs.Due, jobs ...int) *inputs.Set {
 				Interactive: spec.Interactive{
 					Cycles: 1, RequestTimeout: spec.Duration(time.Minute),
 					Phases: []spec.Phase{
-						{Name: "burst", Rate: 1, Duration: spec.Duration(10 * time.Second)},
-						{Name: "idle", Rate: 1, Duration: spec.Duration(10 * time.Second)},
+						{Name: "burst", Rate: 1, Duration: spec.Duration(10 * time.Second), Class: spec.ClassInteractive},
+						{Name: "idle", Rate: 1, Duration: spec.Duration(10 * time.Second), Class: spec.ClassInteractive},
 					},
 				},
 				Batch: spec.Batch{Lead: spec.Duration(5 * time.Second)},
@@ -202,7 +202,7 @@ func TestARequestThatTakesTooLongIsATimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := rows.requests[0]
-	if row.Status != record.StatusTimeout || *row.E2ES != 4 || *row.Error != "no end within 4s" {
+	if row.Status != record.StatusTimeout || *row.E2ES != 4 || *row.Error != "total timeout after 4s" {
 		t.Errorf("status %s after %v s (%s), expected timeout after 4 s", row.Status, *row.E2ES, *row.Error)
 	}
 	if *row.TTFTS != 1 {

@@ -8,6 +8,6 @@
 // from its own seeded streams. It writes no file: pkg/inputs/draw calls it and
 // pkg/inputs holds the lines.
 //
-//	g := prompt.New(profile, seed, "interactive")
+//	g := prompt.New(profile.InteractivePrompt(), profile.MaxModelLen, seed, "interactive")
 //	text, length := g.Next()
 package prompt

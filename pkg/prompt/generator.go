@@ -19,14 +19,15 @@ type Generator struct {
 // Length is how long a request is, in tokens.
 type Length struct{ ISL, OSL int }
 
-// New returns the generator of a purpose, such as "interactive" or "job A". Lengths
-// and text take separate streams, so that a change of the one leaves the other.
-func New(p spec.Profile, seed int64, purpose string) *Generator {
+// New returns the generator of a purpose, such as "interactive" or "job A", whose
+// requests fit a context of maxModelLen tokens. Lengths and text take separate
+// streams, so that a change of the one leaves the other.
+func New(p spec.Prompt, maxModelLen int, seed int64, purpose string) *Generator {
 	return &Generator{
-		isl:  newSampler(p.Prompt.ISL, random.Stream(seed, "isl", purpose)),
-		osl:  newSampler(p.Prompt.OSL, random.Stream(seed, "osl", purpose)),
+		isl:  newSampler(p.ISL, random.Stream(seed, "isl", purpose)),
+		osl:  newSampler(p.OSL, random.Stream(seed, "osl", purpose)),
 		text: newWriter(random.Stream(seed, "text", purpose)),
-		room: p.MaxModelLen - p.Overhead(),
+		room: maxModelLen - p.Overhead(),
 	}
 }
 
@@ -50,7 +51,8 @@ func (g *Generator) fit(l Length) Length {
 	return Length{l.ISL - cut, l.OSL - (over - cut)}
 }
 
-// Systems returns the system prompts of a trial, which all its requests share.
+// Systems returns the system prompts of a trial, the same for all its requests that
+// have as many of the same length.
 func Systems(s spec.SystemPrompts, seed int64) []string {
 	w := newWriter(random.Stream(seed, "text", "system prompts"))
 	texts := make([]string, s.Count)

@@ -28,7 +28,7 @@ type request struct {
 }
 
 func requests(p spec.Profile, seed int64, purpose string, n int) []request {
-	g := New(p, seed, purpose)
+	g := New(p.Prompt, p.MaxModelLen, seed, purpose)
 	all := make([]request, n)
 	for i := range all {
 		user, length := g.Next()
@@ -60,9 +60,9 @@ func TestRequestFitsTheContext(t *testing.T) {
 		}
 		p.Prompt.ISL.Max = p.Prompt.ISL.Min + rapid.IntRange(0, 200).Draw(t, "isl spread")
 		p.Prompt.OSL.Max = p.Prompt.OSL.Min + rapid.IntRange(0, 200).Draw(t, "osl spread")
-		least := p.Overhead() + p.Prompt.ISL.Min + p.Prompt.OSL.Min
+		least := p.Prompt.Overhead() + p.Prompt.ISL.Min + p.Prompt.OSL.Min
 		p.MaxModelLen = least + rapid.IntRange(0, 300).Draw(t, "room")
-		g := New(p, 1, "test")
+		g := New(p.Prompt, p.MaxModelLen, 1, "test")
 		for range 20 {
 			user, l := g.Next()
 			chat := token.CountChat([]token.Message{{Role: "user", Content: user}})
@@ -78,7 +78,7 @@ func TestRequestFitsTheContext(t *testing.T) {
 
 func TestContextCutsThePromptBeforeTheAnswer(t *testing.T) {
 	p := profile(t, "prompt.isl={type: fixed, mean: 400, sd: 0}", "prompt.osl={type: fixed, mean: 200, sd: 0}", "maxModelLen=800")
-	room := 800 - p.Overhead() // 531 tokens
+	room := 800 - p.Prompt.Overhead() // 531 tokens
 	for name, test := range map[string]struct {
 		drawn, want Length
 	}{
@@ -87,12 +87,12 @@ func TestContextCutsThePromptBeforeTheAnswer(t *testing.T) {
 		"the answer only below the shortest prompt": {Length{400, 600}, Length{10, room - 10}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := New(p, 1, "x").fit(test.drawn); got != test.want {
+			if got := New(p.Prompt, p.MaxModelLen, 1, "x").fit(test.drawn); got != test.want {
 				t.Errorf("%+v became %+v, want %+v", test.drawn, got, test.want)
 			}
 		})
 	}
-	g := New(p, 1, "x")
+	g := New(p.Prompt, p.MaxModelLen, 1, "x")
 	g.Next()
 	if g.ISL.CappedShare() != 1 || g.OSL.CappedShare() != 0 || g.ISL.ClippedShare() != 0 {
 		t.Errorf("the tallies say %+v and %+v", g.ISL, g.OSL)
@@ -173,7 +173,8 @@ func BenchmarkText(b *testing.B) {
 }
 
 func BenchmarkGenerator(b *testing.B) {
-	g := New(profile(b), 1, "bench")
+	p := profile(b)
+	g := New(p.Prompt, p.MaxModelLen, 1, "bench")
 	b.ReportAllocs()
 	n := 0
 	for b.Loop() {

@@ -1,6 +1,10 @@
 package record
 
-import "time"
+import (
+	"time"
+
+	"bgbench/pkg/spec"
+)
 
 // Request is one attempt of one request, as the client saw it.
 type Request struct {
@@ -73,10 +77,10 @@ type Request struct {
 
 // Classes of requests.
 const (
-	ClassInteractive     = "interactive"
+	ClassInteractive     = spec.ClassInteractive
 	ClassBatch           = "batch"            // a line of a Batch API job
 	ClassBatchEquivalent = "batch-equivalent" // the same line sent as an ordinary request (arm s1)
-	ClassStandard        = "standard"
+	ClassStandard        = spec.ClassStandard
 )
 
 // How a request ended. A request has exactly one status.

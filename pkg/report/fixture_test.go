@@ -60,8 +60,8 @@ func fixture() analysis.Results {
 		},
 		Interactive: spec.Interactive{
 			Arrival: "poisson", Cycles: 4, WarmupCycles: 1, RequestTimeout: spec.Duration(2 * time.Minute),
-			Phases: []spec.Phase{{Name: "burst", Rate: 15, Duration: spec.Duration(90 * time.Second)},
-				{Name: "idle", Rate: 1, Duration: spec.Duration(90 * time.Second)}},
+			Phases: []spec.Phase{{Name: "burst", Rate: 15, Duration: spec.Duration(90 * time.Second), Class: spec.ClassInteractive},
+				{Name: "idle", Rate: 1, Duration: spec.Duration(90 * time.Second), Class: spec.ClassInteractive}},
 		},
 		Batch: spec.Batch{Lead: spec.Duration(30 * time.Second), Jobs: []spec.Job{
 			{Name: "A", Requests: 1000, Window: spec.Duration(11 * time.Minute)},

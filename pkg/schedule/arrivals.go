@@ -16,18 +16,23 @@ type Arrival struct {
 	Due  time.Duration // from schedule time 0, in [Band.Start, Band.End)
 }
 
-// Draw returns the arrivals of all phases in order of their due times. Each phase
+// Draw returns the arrivals of all phases in order of their due times: first those at
+// once, then those of the arrival process. Each phase
 // of each cycle takes its own stream, named by cycle and phase, so that a phase
 // more or another rate leaves the other phases as they were.
 func Draw(in spec.Interactive, seed int64) []Arrival {
-	rates := map[string]float64{}
+	phases := map[string]spec.Phase{}
 	for _, p := range in.Phases {
-		rates[p.Name] = p.Rate
+		phases[p.Name] = p
 	}
 	var all []Arrival
 	for _, band := range Bands(in) {
+		phase := phases[band.Phase]
+		for range phase.AtOnce {
+			all = append(all, Arrival{band, band.Start})
+		}
 		var next func() time.Duration
-		switch rate := rates[band.Phase]; {
+		switch rate := phase.Rate; {
 		case rate == 0:
 			continue
 		case in.Arrival == spec.Constant:

@@ -13,8 +13,8 @@ func twoPhases(arrival string, rate float64, cycles int) spec.Interactive {
 	return spec.Interactive{
 		Arrival: arrival,
 		Phases: []spec.Phase{
-			{Name: "burst", Rate: rate, Duration: spec.Duration(10 * time.Second)},
-			{Name: "idle", Rate: 1, Duration: spec.Duration(5 * time.Second)},
+			{Name: "burst", Rate: rate, Duration: spec.Duration(10 * time.Second), Class: spec.ClassInteractive},
+			{Name: "idle", Rate: 1, Duration: spec.Duration(5 * time.Second), Class: spec.ClassInteractive},
 		},
 		Cycles:       cycles,
 		WarmupCycles: 1,
@@ -23,10 +23,10 @@ func twoPhases(arrival string, rate float64, cycles int) spec.Interactive {
 
 func TestBandsLieEndToEnd(t *testing.T) {
 	want := []Band{
-		{"burst", 0, true, 0, 10 * time.Second},
-		{"idle", 0, true, 10 * time.Second, 15 * time.Second},
-		{"burst", 1, false, 15 * time.Second, 25 * time.Second},
-		{"idle", 1, false, 25 * time.Second, 30 * time.Second},
+		{"burst", spec.ClassInteractive, 0, true, 0, 10 * time.Second},
+		{"idle", spec.ClassInteractive, 0, true, 10 * time.Second, 15 * time.Second},
+		{"burst", spec.ClassInteractive, 1, false, 15 * time.Second, 25 * time.Second},
+		{"idle", spec.ClassInteractive, 1, false, 25 * time.Second, 30 * time.Second},
 	}
 	if got := Bands(twoPhases(spec.Poisson, 1, 2)); !reflect.DeepEqual(got, want) {
 		t.Errorf("found %v, want %v", got, want)

@@ -9,7 +9,8 @@ import (
 // Band is one phase of one cycle on the time axis, [Start, End) from schedule time 0.
 type Band struct {
 	Phase      string
-	Cycle      int // 0-based
+	Class      string // of its requests
+	Cycle      int    // 0-based
 	Warmup     bool
 	Start, End time.Duration
 }
@@ -21,7 +22,7 @@ func Bands(in spec.Interactive) []Band {
 	for cycle := range in.Cycles {
 		for _, p := range in.Phases {
 			end := at + p.Duration.Std()
-			bands = append(bands, Band{p.Name, cycle, cycle < in.WarmupCycles, at, end})
+			bands = append(bands, Band{p.Name, p.Class, cycle, cycle < in.WarmupCycles, at, end})
 			at = end
 		}
 	}

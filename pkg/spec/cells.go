@@ -74,6 +74,8 @@ func (e Experiment) batchTime(a Arm) time.Duration {
 		if a.Backlog.Concurrency > 0 {
 			slots = min(slots, a.Backlog.Concurrency)
 		}
+	case DispatchAsync:
+		slots = min(slots, a.Async.Concurrency)
 	default:
 		slots = min(slots, a.Gateway.Concurrency.PerEndpoint)
 	}
@@ -81,7 +83,7 @@ func (e Experiment) batchTime(a Arm) time.Duration {
 	for _, job := range e.Profile.Batch.Jobs {
 		requests += job.Requests
 	}
-	osl := e.Profile.Prompt.OSL
+	osl := e.Profile.BatchPrompt().OSL
 	mean := osl.Mean
 	if osl.Type == Uniform {
 		mean = float64(osl.Min+osl.Max) / 2

@@ -35,6 +35,9 @@ func (d *decoder) decode(t *tree, v reflect.Value, path string) {
 		return
 	}
 	switch v.Kind() {
+	case reflect.Pointer: // a part that need not be there, but is
+		v.Set(reflect.New(v.Type().Elem()))
+		d.decode(t, v.Elem(), path)
 	case reflect.Struct:
 		if d.expect(t, mappingForm, path) {
 			d.decodeStruct(t, v, path)
@@ -111,6 +114,8 @@ func (d *decoder) instead(key, path string, siblings []string) string {
 // there is none. Lists are entered at their first item.
 func findKey(t reflect.Type, name, path string) string {
 	switch t.Kind() {
+	case reflect.Pointer:
+		return findKey(t.Elem(), name, path)
 	case reflect.Slice:
 		return findKey(t.Elem(), name, join(path, "0"))
 	case reflect.Struct:

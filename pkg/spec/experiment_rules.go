@@ -12,6 +12,9 @@ const MaxTrials = 1000
 func (e Experiment) Validate() error { return e.validate(nil) }
 
 func decodeExperiment(t *tree, complete bool) (Experiment, error) {
+	if profile := t.fields["profile"]; profile != nil && !complete {
+		profile.fillProfile()
+	}
 	var e Experiment
 	faults, origins := decodeInto(t, &e, complete)
 	if len(faults) > 0 {

@@ -52,6 +52,9 @@ func Marshal(v any) ([]byte, error) {
 }
 
 func decodeProfile(t *tree, complete bool) (Profile, error) {
+	if !complete {
+		t.fillProfile()
+	}
 	var p Profile
 	faults, origins := decodeInto(t, &p, complete)
 	if len(faults) == 0 {

@@ -17,7 +17,7 @@ type Profile struct {
 	Drain       Drain       `yaml:"drain" json:"drain"`
 }
 
-// Prompt describes the texts, interactive and batch alike.
+// Prompt describes the texts of the classes that say nothing else.
 type Prompt struct {
 	// ISL is the length of the user message in tokens, without the system prompt;
 	// OSL the number of output tokens asked for.
@@ -26,7 +26,38 @@ type Prompt struct {
 	SystemPrompts SystemPrompts `yaml:"systemPrompts" json:"systemPrompts"`
 	// IgnoreEOS asks the server to generate exactly OSL tokens.
 	IgnoreEOS bool `yaml:"ignoreEOS" json:"ignoreEOS"`
+	// CacheSalt sends vLLM's cache_salt with every request, the same for all of a trial:
+	// its requests share prefixes with each other and with nothing that ran before.
+	CacheSalt bool `yaml:"cacheSalt" json:"cacheSalt"`
 }
+
+// ClassPrompt is what one class has in place of parts of the profile's prompt. A part
+// that is not there is that of the profile.
+type ClassPrompt struct {
+	ISL           *Distribution  `yaml:"isl,omitempty" json:"isl,omitempty"`
+	OSL           *Distribution  `yaml:"osl,omitempty" json:"osl,omitempty"`
+	SystemPrompts *SystemPrompts `yaml:"systemPrompts,omitempty" json:"systemPrompts,omitempty"`
+}
+
+// over is p with the parts that c has in their place.
+func (c ClassPrompt) over(p Prompt) Prompt {
+	if c.ISL != nil {
+		p.ISL = *c.ISL
+	}
+	if c.OSL != nil {
+		p.OSL = *c.OSL
+	}
+	if c.SystemPrompts != nil {
+		p.SystemPrompts = *c.SystemPrompts
+	}
+	return p
+}
+
+// InteractivePrompt describes the texts of what the schedule sends.
+func (p Profile) InteractivePrompt() Prompt { return p.Interactive.Prompt.over(p.Prompt) }
+
+// BatchPrompt describes the texts of the jobs.
+func (p Profile) BatchPrompt() Prompt { return p.Batch.Prompt.over(p.Prompt) }
 
 // Distribution of a length in tokens. Mean and SD are the arithmetic moments of
 // the distribution before it is clipped to [Min, Max] and rounded, as
@@ -39,7 +70,8 @@ type Distribution struct {
 	Max  int     `yaml:"max" json:"max"`
 }
 
-// SystemPrompts are shared by the requests of all classes, which take them in turn.
+// SystemPrompts are shared by the requests of all classes that have as many of the
+// same length; the requests take them in turn.
 type SystemPrompts struct {
 	Count  int `yaml:"count" json:"count"`
 	Tokens int `yaml:"tokens" json:"tokens"`
@@ -51,6 +83,8 @@ type Interactive struct {
 	Phases       []Phase `yaml:"phases" json:"phases"`
 	Cycles       int     `yaml:"cycles" json:"cycles"`
 	WarmupCycles int     `yaml:"warmupCycles" json:"warmupCycles"` // the first so many cycles are not measured
+	// Prompt is laid over the profile's.
+	Prompt ClassPrompt `yaml:"prompt" json:"prompt"`
 	// RequestTimeout ends a request that takes longer.
 	RequestTimeout Duration `yaml:"requestTimeout" json:"requestTimeout"`
 }
@@ -60,14 +94,32 @@ type Phase struct {
 	Name     string   `yaml:"name" json:"name"`
 	Rate     float64  `yaml:"rate" json:"rate"` // requests per second
 	Duration Duration `yaml:"duration" json:"duration"`
+	// AtOnce is how many requests are due at the very start, beside those of Rate.
+	AtOnce int `yaml:"atOnce" json:"atOnce"`
+	// Class is that of the phase's requests: interactive, or standard for ordinary
+	// traffic that the router's standardObjective gives its priority.
+	Class string `yaml:"class" json:"class"`
 }
+
+// Offered is how many requests the phase offers each second, on average.
+func (p Phase) Offered() float64 {
+	return p.Rate + float64(p.AtOnce)/p.Duration.Seconds()
+}
+
+// Classes of a phase.
+const (
+	ClassInteractive = "interactive"
+	ClassStandard    = "standard"
+)
 
 // Batch is the work that shares the servers with the interactive traffic.
 type Batch struct {
 	// Lead is the time between the submission of the jobs and the first
 	// interactive request.
 	Lead Duration `yaml:"lead" json:"lead"`
-	Jobs []Job    `yaml:"jobs" json:"jobs"`
+	// Prompt is laid over the profile's.
+	Prompt ClassPrompt `yaml:"prompt" json:"prompt"`
+	Jobs   []Job       `yaml:"jobs" json:"jobs"`
 }
 
 // Job is one OpenAI Batch job.

@@ -25,9 +25,7 @@ func (p Profile) problems() problems {
 	var is problems
 	is.name("name", p.Name)
 	is.check(p.Model != "", "model", "found nothing, expected the name of a model such as Qwen/Qwen3-8B")
-	p.Prompt.ISL.problems(&is, "prompt.isl")
-	p.Prompt.OSL.problems(&is, "prompt.osl")
-	p.Prompt.SystemPrompts.problems(&is, "prompt.systemPrompts")
+	p.promptProblems(&is)
 	p.fit(&is)
 	p.Interactive.problems(&is, "interactive")
 	p.Batch.problems(&is, "batch")
@@ -36,24 +34,59 @@ func (p Profile) problems() problems {
 	return is
 }
 
+// promptProblems checks what the classes say of themselves, and what they leave to
+// the profile.
+func (p Profile) promptProblems(is *problems) {
+	own := []struct {
+		at string
+		ClassPrompt
+	}{{"interactive.prompt", p.Interactive.Prompt}, {"batch.prompt", p.Batch.Prompt}}
+	var isl, osl, systemPrompts int
+	for _, c := range own {
+		if c.ISL != nil {
+			isl++
+			c.ISL.problems(is, join(c.at, "isl"))
+		}
+		if c.OSL != nil {
+			osl++
+			c.OSL.problems(is, join(c.at, "osl"))
+		}
+		if c.SystemPrompts != nil {
+			systemPrompts++
+			c.SystemPrompts.problems(is, join(c.at, "systemPrompts"))
+		}
+	}
+	if isl < len(own) {
+		p.Prompt.ISL.problems(is, "prompt.isl")
+	}
+	if osl < len(own) {
+		p.Prompt.OSL.problems(is, "prompt.osl")
+	}
+	if systemPrompts < len(own) {
+		p.Prompt.SystemPrompts.problems(is, "prompt.systemPrompts")
+	}
+}
+
 // fit checks that the shortest request fits the context at all; pkg/prompt shortens
 // longer ones.
 func (p Profile) fit(is *problems) {
-	least := p.Overhead() + p.Prompt.ISL.Min + p.Prompt.OSL.Min
-	if len(*is) > 0 || p.MaxModelLen >= least {
-		return
+	for _, prompt := range []Prompt{p.InteractivePrompt(), p.BatchPrompt()} {
+		least := prompt.Overhead() + prompt.ISL.Min + prompt.OSL.Min
+		if len(*is) > 0 || p.MaxModelLen >= least {
+			continue
+		}
+		is.addf("maxModelLen", "%d is below %d, the tokens of the shortest request: system prompt and chat template %d, isl.min %d, osl.min %d",
+			p.MaxModelLen, least, prompt.Overhead(), prompt.ISL.Min, prompt.OSL.Min)
+		is.hintLast("raise maxModelLen or shorten the system prompts")
 	}
-	is.addf("maxModelLen", "%d is below %d, the tokens of the shortest request: system prompt and chat template %d, isl.min %d, osl.min %d",
-		p.MaxModelLen, least, p.Overhead(), p.Prompt.ISL.Min, p.Prompt.OSL.Min)
-	is.hintLast("raise maxModelLen or shorten the system prompts")
 }
 
 // Overhead is the number of prompt tokens of a request beyond its ISL: the system
 // prompt and the chat template.
-func (p Profile) Overhead() int {
+func (p Prompt) Overhead() int {
 	n := token.ReplyOverhead + token.MessageOverhead
-	if p.Prompt.SystemPrompts.Count > 0 {
-		n += token.MessageOverhead + p.Prompt.SystemPrompts.Tokens
+	if p.SystemPrompts.Count > 0 {
+		n += token.MessageOverhead + p.SystemPrompts.Tokens
 	}
 	return n
 }
@@ -123,7 +156,9 @@ func (in Interactive) problems(is *problems, path string) {
 		names.add(is, join(at, "name"), phase.Name)
 		is.check(phase.Rate >= 0, join(at, "rate"), "found %s, expected 0 or more requests per second", decimal(phase.Rate))
 		is.check(phase.Duration > 0, join(at, "duration"), "found %s, expected more than 0", phase.Duration)
-		requests += phase.Rate * phase.Duration.Seconds() * float64(in.Cycles)
+		is.check(phase.AtOnce >= 0, join(at, "atOnce"), "found %d, expected 0 or more requests", phase.AtOnce)
+		is.oneOf(join(at, "class"), phase.Class, ClassInteractive, ClassStandard)
+		requests += (phase.Rate*phase.Duration.Seconds() + float64(phase.AtOnce)) * float64(in.Cycles)
 	}
 	is.check(requests <= maxInteractiveRequests, join(path, "phases"), "found %.0f requests in all, expected %d at most", requests, maxInteractiveRequests)
 	is.check(in.Cycles >= 1, join(path, "cycles"), "found %d, expected 1 or more", in.Cycles)

@@ -9,6 +9,9 @@ type Router struct {
 	Objectives []Objective `yaml:"objectives" json:"objectives"`
 	// InteractiveObjective is the one that interactive requests name.
 	InteractiveObjective string `yaml:"interactiveObjective" json:"interactiveObjective"`
+	// StandardObjective is the one that requests of class standard name. Without one
+	// they have priority 0, as requests have that come from anywhere else.
+	StandardObjective string `yaml:"standardObjective" json:"standardObjective"`
 
 	// Detector says what saturation is: requests, tokens or hybrid (the concurrency
 	// detector's modes), or utilization.
@@ -93,6 +96,14 @@ const (
 	DomainRank  = "rank"
 	DomainValue = "value"
 )
+
+// ObjectiveOf returns the objective that requests of a phase of the class name.
+func (r Router) ObjectiveOf(class string) string {
+	if class == ClassStandard {
+		return r.StandardObjective
+	}
+	return r.InteractiveObjective
+}
 
 // Priority returns the priority of an objective, 0 for one that the pool does not
 // have, as the endpoint picker does.

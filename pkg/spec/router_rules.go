@@ -36,8 +36,9 @@ func (r Router) objectiveProblems(is *problems, path string) {
 		is.check(!seen[o.Name], at, "%q stands there twice", o.Name)
 		seen[o.Name] = true
 	}
-	is.check(r.InteractiveObjective == "" || seen[r.InteractiveObjective], join(path, "interactiveObjective"),
-		"found %q, which is none of the objectives", r.InteractiveObjective)
+	const unknown = "found %q, which is none of the objectives"
+	is.check(r.InteractiveObjective == "" || seen[r.InteractiveObjective], join(path, "interactiveObjective"), unknown, r.InteractiveObjective)
+	is.check(r.StandardObjective == "" || seen[r.StandardObjective], join(path, "standardObjective"), unknown, r.StandardObjective)
 }
 
 // bandProblems refuses a band that no request can reach: the endpoint picker would

@@ -57,8 +57,8 @@ func profile() spec.Profile {
 		Interactive: spec.Interactive{
 			Arrival: spec.Constant,
 			Phases: []spec.Phase{
-				{Name: "burst", Rate: 4, Duration: spec.Duration(30 * time.Second)},
-				{Name: "idle", Rate: 1, Duration: spec.Duration(10 * time.Second)},
+				{Name: "burst", Rate: 4, Duration: spec.Duration(30 * time.Second), Class: spec.ClassInteractive},
+				{Name: "idle", Rate: 1, Duration: spec.Duration(10 * time.Second), Class: spec.ClassInteractive},
 			},
 			Cycles: 3, WarmupCycles: 1,
 			RequestTimeout: spec.Duration(time.Minute),

@@ -38,13 +38,13 @@ func (t Trial) Prompts(w io.Writer) ([]inputs.Lengths, error) {
 	if err := d.prompts(lines); err != nil {
 		return nil, err
 	}
-	return d.lengths(record.ClassInteractive, d.interactive.ISL, d.interactive.OSL), lines.Flush()
+	return d.scheduled(), lines.Flush()
 }
 
 // drawing is a trial that is being drawn.
 type drawing struct {
 	Trial
-	systems     []string
+	salt        string
 	arrivals    []schedule.Arrival
 	interactive *prompt.Generator
 	batchISL    prompt.Tally
@@ -54,9 +54,9 @@ type drawing struct {
 func (t Trial) start() *drawing {
 	return &drawing{
 		Trial:       t,
-		systems:     prompt.Systems(t.Profile.Prompt.SystemPrompts, t.seed()),
+		salt:        t.manifest().CacheSalt(),
 		arrivals:    schedule.Draw(t.Profile.Interactive, t.seed()),
-		interactive: prompt.New(t.Profile, t.seed(), "interactive"),
+		interactive: prompt.New(t.Profile.InteractivePrompt(), t.Profile.MaxModelLen, t.seed(), "interactive"),
 	}
 }
 
@@ -74,22 +74,23 @@ func (d *drawing) files(folder *inputs.Folder) ([]inputs.Lengths, error) {
 			return nil, err
 		}
 	}
-	all := d.lengths(record.ClassInteractive, d.interactive.ISL, d.interactive.OSL)
-	return append(all, d.lengths(record.ClassBatch, d.batchISL, d.batchOSL)...), nil
+	return append(d.scheduled(), d.batch()...), nil
 }
 
 // prompts writes a prompt an arrival: no text is sent twice, so the prefix cache
 // finds system prompts and nothing else.
 func (d *drawing) prompts(lines *inputs.Lines) error {
-	for i, text := range d.systems {
-		if err := lines.SystemPrompt(inputs.SystemPrompt{SystemPrompt: i, Text: text, Tokens: d.Profile.Prompt.SystemPrompts.Tokens}); err != nil {
+	asked := d.Profile.InteractivePrompt()
+	systems := prompt.Systems(asked.SystemPrompts, d.seed())
+	for i, text := range systems {
+		if err := lines.SystemPrompt(inputs.SystemPrompt{SystemPrompt: i, Text: text, Tokens: asked.SystemPrompts.Tokens}); err != nil {
 			return err
 		}
 	}
-	overhead := d.Profile.Overhead()
+	overhead := asked.Overhead()
 	for i := range d.arrivals {
 		p := inputs.Prompt{Prompt: i}
-		if n := len(d.systems); n > 0 {
+		if n := len(systems); n > 0 {
 			system := i % n
 			p.SystemPrompt = &system
 		}
@@ -110,7 +111,7 @@ func (d *drawing) schedule(lines *inputs.Lines) error {
 			Phase:  a.Band.Phase,
 			Cycle:  a.Band.Cycle,
 			Warmup: a.Band.Warmup,
-			Class:  record.ClassInteractive,
+			Class:  a.Band.Class,
 			Prompt: i,
 		})
 		if err != nil {
@@ -121,11 +122,13 @@ func (d *drawing) schedule(lines *inputs.Lines) error {
 }
 
 func (d *drawing) job(lines *inputs.Lines, job spec.Job) error {
-	g := prompt.New(d.Profile, d.seed(), "job "+job.Name)
-	line := inputs.JobLine{Model: d.Profile.Model, IgnoreEOS: d.Profile.Prompt.IgnoreEOS}
+	asked := d.Profile.BatchPrompt()
+	systems := prompt.Systems(asked.SystemPrompts, d.seed())
+	g := prompt.New(asked, d.Profile.MaxModelLen, d.seed(), "job "+job.Name)
+	line := inputs.JobLine{Model: d.Profile.Model, IgnoreEOS: asked.IgnoreEOS, CacheSalt: d.salt}
 	for i := range job.Requests {
-		if n := len(d.systems); n > 0 {
-			line.System = d.systems[i%n]
+		if n := len(systems); n > 0 {
+			line.System = systems[i%n]
 		}
 		user, length := g.Next()
 		line.CustomID = fmt.Sprintf("%s-%06d", job.Name, i)
@@ -139,10 +142,21 @@ func (d *drawing) job(lines *inputs.Lines, job spec.Job) error {
 	return nil
 }
 
-func (d *drawing) lengths(class string, isl, osl prompt.Tally) []inputs.Lengths {
+// scheduled says how long the requests of the schedule came out. Phases of every class
+// have the same lengths.
+func (d *drawing) scheduled() []inputs.Lengths {
+	asked := d.Profile.InteractivePrompt()
 	return []inputs.Lengths{
-		lengths(class, "isl", d.Profile.Prompt.ISL, isl),
-		lengths(class, "osl", d.Profile.Prompt.OSL, osl),
+		lengths(record.ClassInteractive, "isl", asked.ISL, d.interactive.ISL),
+		lengths(record.ClassInteractive, "osl", asked.OSL, d.interactive.OSL),
+	}
+}
+
+func (d *drawing) batch() []inputs.Lengths {
+	asked := d.Profile.BatchPrompt()
+	return []inputs.Lengths{
+		lengths(record.ClassBatch, "isl", asked.ISL, d.batchISL),
+		lengths(record.ClassBatch, "osl", asked.OSL, d.batchOSL),
 	}
 }
 

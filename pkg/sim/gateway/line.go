@@ -86,7 +86,7 @@ func ScanLine(text string) (customID string, body *openai.ChatRequest, ok bool) 
 // request is the body of a line that is plain.
 func (s *scanned) request() *openai.ChatRequest {
 	return &openai.ChatRequest{
-		Model: s.model, Messages: s.messages, MaxTokens: s.maxTokens, MinTokens: s.minTokens, IgnoreEOS: s.ignoreEOS,
+		Model: s.model, Messages: s.messages, MaxTokens: s.maxTokens, MinTokens: s.minTokens, IgnoreEOS: s.ignoreEOS, CacheSalt: s.cacheSalt,
 	}
 }
 

@@ -16,6 +16,7 @@ type scanned struct {
 	messages              []openai.Message
 	maxTokens, minTokens  int
 	ignoreEOS             bool
+	cacheSalt             string
 	plain                 bool // the body holds nothing else that an inference server reads here
 }
 
@@ -52,7 +53,7 @@ func scanLine(text string) (_ scanned, ok bool) {
 }
 
 func (c *cursor) body(s *scanned) {
-	var seen [6]bool
+	var seen [7]bool
 	c.object(func(key string) {
 		switch key {
 		case "model":
@@ -73,7 +74,10 @@ func (c *cursor) body(s *scanned) {
 		case "ignore_eos":
 			c.once(&seen[5])
 			s.ignoreEOS = c.boolean()
-		case "stream_options", "temperature", "priority", "cache_salt":
+		case "cache_salt":
+			c.once(&seen[6])
+			s.cacheSalt = c.str()
+		case "stream_options", "temperature", "priority":
 			s.plain = false
 			c.skip()
 		default:
