@@ -8,7 +8,7 @@ import (
 // LoadExperiment resolves an experiment of the catalogue or of a file, the profile
 // and the arms that it names included, and applies the assignments key=value:
 // those to profile=… and arms=… choose other ones, those to profile.… and arms.…
-// change what was chosen.
+// change what was chosen, before a sweep makes several of an arm.
 func LoadExperiment(nameOrFile string, sets []string) (Experiment, error) {
 	assignments, err := parseSets(sets)
 	if err != nil {
@@ -33,6 +33,9 @@ func LoadExperiment(nameOrFile string, sets []string) (Experiment, error) {
 		return Experiment{}, err
 	}
 	if t, err = apply(t, late); err != nil {
+		return Experiment{}, err
+	}
+	if err := expandSweep(t); err != nil {
 		return Experiment{}, err
 	}
 	return decodeExperiment(t, false)
