@@ -34,9 +34,7 @@ func GeometricMean(x []float64) float64 { return math.Exp(Mean(logs(x))) }
 // MeanInterval is Student's interval for the mean, m ± t·s/√n with n−1 degrees of
 // freedom; x has at least 2 values.
 func MeanInterval(x []float64, level float64) Interval {
-	mean := Mean(x)
-	half := studentQuantile(1-(1-level)/2, len(x)-1) * SD(x) / math.Sqrt(float64(len(x)))
-	return Interval{mean - half, mean + half}
+	return OneSample(x).Interval(level)
 }
 
 // GeometricMeanInterval is Student's interval on the logs, brought back by exp: it
@@ -55,8 +53,6 @@ func logs(x []float64) []float64 {
 	return out
 }
 
-func student(df int) distuv.StudentsT {
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(df)}
-}
+func student(df float64) distuv.StudentsT { return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df} }
 
-func studentQuantile(p float64, df int) float64 { return student(df).Quantile(p) }
+func studentQuantile(p, df float64) float64 { return student(df).Quantile(p) }

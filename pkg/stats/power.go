@@ -12,27 +12,37 @@ import (
 // the given power; n is 2 or more. It is δ/√n for the δ at which the noncentral t
 // has that power, as R's power.t.test(type = "paired", strict = TRUE) solves it.
 func MinimumDetectable(n int, alpha, power float64) float64 {
-	critical := studentQuantile(1-alpha/2, n-1)
+	return noncentrality(float64(n-1), alpha, power) / math.Sqrt(float64(n))
+}
+
+// MinimumDetectableBetween is the same for the difference of the means of two groups
+// of n, which vary alike and are not paired: δ·√(2/n) with 2n−2 degrees of freedom.
+func MinimumDetectableBetween(n int, alpha, power float64) float64 {
+	return noncentrality(float64(2*n-2), alpha, power) * math.Sqrt(2/float64(n))
+}
+
+// noncentrality is the δ at which the two-sided test at level alpha has that power.
+func noncentrality(df, alpha, power float64) float64 {
+	critical := studentQuantile(1-alpha/2, df)
 	low, high := 0.0, 1.0
-	for studentPower(high, critical, n-1) < power {
+	for studentPower(high, critical, df) < power {
 		high *= 2
 	}
 	for range 60 {
-		if mid := (low + high) / 2; studentPower(mid, critical, n-1) < power {
+		if mid := (low + high) / 2; studentPower(mid, critical, df) < power {
 			low = mid
 		} else {
 			high = mid
 		}
 	}
-	return (low + high) / 2 / math.Sqrt(float64(n))
+	return (low + high) / 2
 }
 
-// studentPower is P(|T| > c) for T noncentral t with df degrees of freedom and
+// studentPower is P(|T| > c) for T noncentral t with ν degrees of freedom and
 // noncentrality δ: T = (Z+δ)/√(V/ν) with V chi-squared, so it is the mean over V of
 // Φ(δ − c√(V/ν)) + Φ(−δ − c√(V/ν)). The integral runs over w = √V, where the density
 // has no pole at 0.
-func studentPower(delta, c float64, df int) float64 {
-	nu := float64(df)
+func studentPower(delta, c, nu float64) float64 {
 	v := distuv.ChiSquared{K: nu}
 	of := func(w float64) float64 {
 		if w == 0 {
@@ -42,7 +52,7 @@ func studentPower(delta, c float64, df int) float64 {
 		exceeds := distuv.UnitNormal.CDF(delta-x) + distuv.UnitNormal.CDF(-delta-x)
 		return exceeds * v.Prob(w*w) * 2 * w
 	}
-	const points = 200 // twelve digits for df up to 1000
+	const points = 200 // twelve digits for ν up to 1000
 	from := max(0, math.Sqrt(nu)-10)
 	return quad.Fixed(of, from, math.Sqrt(nu)+10, points, nil, 0)
 }

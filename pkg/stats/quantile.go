@@ -55,6 +55,16 @@ func QuantileRanks(n int, p, level float64) (Ranks, bool) {
 	return Ranks{low, high, b.CDF(float64(high-1)) - b.CDF(float64(low-1))}, true
 }
 
+// QuantileInterval is the interval of the p-quantile of the population that the order
+// statistics of QuantileRanks bound, with its coverage. x is sorted.
+func QuantileInterval[F ~float32 | ~float64](x []F, p, level float64) (in Interval, coverage float64, ok bool) {
+	ranks, ok := QuantileRanks(len(x), p, level)
+	if !ok {
+		return Interval{}, 0, false
+	}
+	return Interval{float64(x[ranks.Low-1]), float64(x[ranks.High-1])}, ranks.Coverage, true
+}
+
 // binomialQuantile is the smallest k with P(B ≤ k) ≥ q.
 func binomialQuantile(b distuv.Binomial, q float64) int {
 	low, high := 0, int(b.N)

@@ -29,7 +29,7 @@ func (r LogRatio) Ratio() float64 { return math.Exp(r.Mean) }
 
 // Interval is the two-sided interval of the ratio by Student's t; it needs 2 pairs.
 func (r LogRatio) Interval(level float64) Interval {
-	half := studentQuantile(1-(1-level)/2, r.N-1) * r.SE
+	half := studentQuantile(1-(1-level)/2, r.df()) * r.SE
 	return Interval{math.Exp(r.Mean - half), math.Exp(r.Mean + half)}
 }
 
@@ -37,12 +37,12 @@ func (r LogRatio) Interval(level float64) Interval {
 // at most 1+margin (non-inferiority of a quantity where less is better) at the
 // level if the bound is.
 func (r LogRatio) UpperBound(level float64) float64 {
-	return math.Exp(r.Mean + studentQuantile(level, r.N-1)*r.SE)
+	return math.Exp(r.Mean + studentQuantile(level, r.df())*r.SE)
 }
 
 // LowerBound is the one-sided lower bound of the ratio.
 func (r LogRatio) LowerBound(level float64) float64 {
-	return math.Exp(r.Mean - studentQuantile(level, r.N-1)*r.SE)
+	return math.Exp(r.Mean - studentQuantile(level, r.df())*r.SE)
 }
 
 // MinimumDetectable is the smallest change of the ratio, as a share of it, that the
@@ -59,6 +59,8 @@ func (r LogRatio) EquivalenceP(margin float64) float64 {
 	return max(r.tail(r.Mean-math.Log(1-margin)), r.tail(math.Log(1+margin)-r.Mean))
 }
 
+func (r LogRatio) df() float64 { return float64(r.N - 1) }
+
 // tail is P(T > distance/SE).
 func (r LogRatio) tail(distance float64) float64 {
 	if r.SE == 0 { // all pairs agree
@@ -67,5 +69,5 @@ func (r LogRatio) tail(distance float64) float64 {
 		}
 		return 1
 	}
-	return student(r.N - 1).CDF(-distance / r.SE)
+	return student(r.df()).CDF(-distance / r.SE)
 }

@@ -2,7 +2,6 @@ package stats
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -86,25 +85,8 @@ func TestStudentQuantile(t *testing.T) {
 		1: 12.7062047362, 2: 4.30265272975, 3: 3.18244630528,
 		4: 2.7764451052, 9: 2.2621571628, 29: 2.04522964213,
 	} {
-		near(t, "t quantile", studentQuantile(0.975, df), want, 1e-9)
+		near(t, "t quantile", studentQuantile(0.975, float64(df)), want, 1e-9)
 	}
-}
-
-// R datasets::sleep (Student 1908), t.test(paired = TRUE).
-func TestMeanIntervalOfTheSleepData(t *testing.T) {
-	one := []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0}
-	two := []float64{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4}
-	d := make([]float64, len(one))
-	for i := range d {
-		d[i] = one[i] - two[i]
-	}
-	in := MeanInterval(d, 0.95)
-	near(t, "mean", Mean(d), -1.58, 1e-12)
-	near(t, "low", in.Low, -2.459885763, 1e-9)
-	near(t, "high", in.High, -0.700114237, 1e-9)
-	statistic := Mean(d) / (SD(d) / math.Sqrt(10))
-	near(t, "t", statistic, -4.062127683, 1e-9)
-	near(t, "p", 2*student(9).CDF(statistic), 0.0028328902, 1e-10)
 }
 
 func TestGeometricMeanIntervalIsTheMeanIntervalOfLogs(t *testing.T) {
@@ -132,6 +114,17 @@ func TestLogRatioOfThreePairs(t *testing.T) {
 	near(t, "lower bound", r.LowerBound(0.95), 0.979870908916, 1e-10)
 	near(t, "TOST 5 %", r.EquivalenceP(0.05), 0.0163536927556, 1e-10)
 	near(t, "TOST 2 %", r.EquivalenceP(0.02), 0.0983977714612, 1e-10)
+}
+
+// Published medians of a comparison of protections: 561 against 342 ms is a rise by
+// 64.0 %, and so on.
+func TestRatioOfASinglePair(t *testing.T) {
+	for _, c := range []struct{ from, to, percent float64 }{
+		{342, 561, 64.0}, {561, 341, -39.2}, {1648, 1798, 9.1}, {1350, 1055, -21.9},
+	} {
+		r := NewLogRatio([]float64{c.from}, []float64{c.to})
+		near(t, "change", 100*(r.Ratio()-1), c.percent, 0.05)
+	}
 }
 
 func TestLogRatioOfPairsThatAgree(t *testing.T) {
@@ -201,22 +194,4 @@ func TestQuantileLaws(t *testing.T) {
 			t.Fatalf("quantile falls from %v at %v to %v at %v", low, p, high, q)
 		}
 	})
-}
-
-// The interval's promise itself: it holds the true geometric mean in about 95 % of
-// samples of three.
-func TestGeometricMeanIntervalCovers(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	const runs = 4000
-	covered := 0
-	for range runs {
-		x := make([]float64, 3)
-		for i := range x {
-			x[i] = math.Exp(0.1 * random.NormFloat64())
-		}
-		if in := GeometricMeanInterval(x, 0.95); in.Low <= 1 && 1 <= in.High {
-			covered++
-		}
-	}
-	near(t, "coverage", float64(covered)/runs, 0.95, 0.012)
 }
