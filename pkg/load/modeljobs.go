@@ -36,7 +36,7 @@ func (m ModelJobs) submit(job inputs.JobFile) (openai.Batch, error) {
 	if err != nil {
 		return openai.Batch{}, err
 	}
-	b, apiErr := m.Gateway.CreateBatch(tenant, body)
+	b, apiErr := m.Gateway.CreateBatch(tenant, body, nil)
 	return b, orNil(apiErr)
 }
 

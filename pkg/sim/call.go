@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"net/http"
 	"time"
 
 	"bgbench/pkg/sim/kernel"
@@ -24,6 +25,9 @@ type Call struct {
 	Path string
 	// TTFTBudget is the value of x-slo-ttft-ms, 0 when the request has none.
 	TTFTBudget time.Duration
+	// Passed are the headers of the client that the batch gateway passes on beside its
+	// own; nil when there are none.
+	Passed http.Header
 	// Stream asks for the answer token by token.
 	Stream bool
 	// PromptEstimate is what a router without a tokenizer takes for the prompt's

@@ -10,6 +10,7 @@ type Arm struct {
 	Dispatch string  `yaml:"dispatch" json:"dispatch"`
 	Backlog  Backlog `yaml:"backlog" json:"backlog"`
 	Gateway  Gateway `yaml:"gateway" json:"gateway"`
+	Async    Async   `yaml:"async" json:"async"`
 	Router   Router  `yaml:"router" json:"router"`
 	Engine   Engine  `yaml:"engine" json:"engine"`
 	// PathLatency is the round trip between client and inference gateway in the
@@ -48,11 +49,22 @@ type Gateway struct {
 	TaskWaitTime       Duration    `yaml:"taskWaitTime" json:"taskWaitTime"`
 	Concurrency        Concurrency `yaml:"concurrency" json:"concurrency"`
 	InferenceObjective string      `yaml:"inferenceObjective" json:"inferenceObjective"`
-	RequestTimeout     Duration    `yaml:"requestTimeout" json:"requestTimeout"`
-	MaxRetries         int         `yaml:"maxRetries" json:"maxRetries"`
-	InitialBackoff     Duration    `yaml:"initialBackoff" json:"initialBackoff"`
-	MaxBackoff         Duration    `yaml:"maxBackoff" json:"maxBackoff"`
+	// InferenceGateway is global (globalInferenceGateway: one for all models) or
+	// per-model (modelGateways, or asyncDispatch.models with dispatch async).
+	InferenceGateway string    `yaml:"inferenceGateway" json:"inferenceGateway"`
+	RequestTimeout   Duration  `yaml:"requestTimeout" json:"requestTimeout"`
+	MaxRetries       int       `yaml:"maxRetries" json:"maxRetries"`
+	InitialBackoff   Duration  `yaml:"initialBackoff" json:"initialBackoff"`
+	MaxBackoff       Duration  `yaml:"maxBackoff" json:"maxBackoff"`
+	Quirks           Quirks    `yaml:"quirks" json:"quirks"`
+	Restarts         []Restart `yaml:"restarts" json:"restarts"`
 }
+
+// Ways to tell the processor where requests go.
+const (
+	InferenceGatewayGlobal   = "global"
+	InferenceGatewayPerModel = "per-model"
+)
 
 // Concurrency bounds the processor's requests in flight.
 type Concurrency struct {

@@ -34,6 +34,9 @@ func (a Arm) problems() problems {
 	case DispatchSync, DispatchAsync:
 		a.Gateway.problems(&is, "gateway", a.Dispatch)
 	}
+	if a.Dispatch == DispatchAsync {
+		a.asyncProblems(&is)
+	}
 	a.Router.problems(&is, "router")
 	a.objectiveProblems(&is)
 	a.Engine.problems(&is, "engine")
@@ -73,7 +76,9 @@ func (g Gateway) problems(is *problems, path, dispatch string) {
 	is.check(g.MaxRetries >= 0, join(path, "maxRetries"), "found %d, expected 0 or more", g.MaxRetries)
 	is.check(g.InitialBackoff > 0, join(path, "initialBackoff"), "found %s, expected more than 0", g.InitialBackoff)
 	is.check(g.MaxBackoff >= g.InitialBackoff, join(path, "maxBackoff"), "%s is below initialBackoff %s", g.MaxBackoff, g.InitialBackoff)
+	is.oneOf(join(path, "inferenceGateway"), g.InferenceGateway, InferenceGatewayGlobal, InferenceGatewayPerModel)
 	g.Concurrency.problems(is, join(path, "concurrency"))
+	g.restartProblems(is, join(path, "restarts"), dispatch)
 }
 
 // The llm-d batch gateway's processor refuses to start on the same three faults.

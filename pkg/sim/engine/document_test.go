@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"bgbench/pkg/sim"
-	"bgbench/pkg/sim/gateway"
 	"bgbench/pkg/sim/kernel"
 	"bgbench/pkg/spec"
 )
@@ -277,8 +276,8 @@ func TestTheDocumentNamesTestsThatExist(t *testing.T) {
 
 func TestTheDocumentListsEveryQuirkOfTheGateway(t *testing.T) {
 	var want [][]string
-	for _, field := range reflect.VisibleFields(reflect.TypeFor[gateway.Quirks]()) {
-		want = append(want, []string{"`" + field.Name + "`"})
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[spec.Quirks]()) {
+		want = append(want, []string{"`" + field.Tag.Get("yaml") + "`"})
 	}
 	compareTable(t, "### Quirks", 1, want)
 }

@@ -44,20 +44,32 @@ func (a *aimd) decrease() {
 	a.limit = max(a.min, int(float64(a.limit)*a.factor))
 }
 
+// isPressure reports whether a signal makes the limit fall.
+func (s signal) isPressure() bool {
+	return s == signal429 || s == signal5xx || s == signalCapacityRetry
+}
+
 // signalOf classifies the end of a request. A request without a response in the
 // output file (transport errors, timeouts, drops, an answer that is no JSON object)
 // says nothing; every other status below 500 but 429 is a success, refusals
-// included.
-func signalOf(r result, hadCapacityRetry bool) signal {
+// included. capacityRetry says that an attempt before the last one met pressure,
+// evicted that the router evicted the last one.
+func signalOf(r result, capacityRetry, evicted bool, quirks spec.Quirks) signal {
 	switch {
+	case r.code == codeServer && !quirks.TimeoutIsNoSignal:
+		return signal5xx
 	case !r.hasResponse:
+		return signalNone
+	case evicted && !quirks.EvictionIsPressure:
 		return signalNone
 	case r.status == 429:
 		return signal429
 	case r.status >= 500:
 		return signal5xx
+	case r.status >= 400 && !quirks.RefusalIsSuccess:
+		return signalNone
 	// The retry is only remembered on answers that are 200.
-	case r.status == 200 && hadCapacityRetry:
+	case r.status == 200 && capacityRetry:
 		return signalCapacityRetry
 	}
 	return signalSuccess

@@ -232,14 +232,15 @@ func TestRecordedLimitSteps(t *testing.T) {
 // drive runs the experiment and returns the changes of the limit.
 func (e experiment) drive(t *testing.T, late int) (steps []limitStep) {
 	t.Helper()
-	r := newRig(t, e.Config.config(t), 0)
-	r.g.processor.endpoints[""].changed = func(before, after int, cause signal) {
+	cfg := e.Config.config(t)
+	cfg.LimitChanged = func(_ string, before, after int, cause string) {
 		s := limitStep{Kind: "increase", Old: before, New: after}
 		if after < before {
-			s.Kind, s.Signal = "decrease", string(cause)
+			s.Kind, s.Signal = "decrease", cause
 		}
 		steps = append(steps, s)
 	}
+	r := newRig(t, cfg, 0)
 	window := "1h"
 	if e.Jobs[0].Status == openai.BatchExpired {
 		window = "1500ms"
@@ -269,11 +270,12 @@ func (e experiment) drive(t *testing.T, late int) (steps []limitStep) {
 func TestAIMDMetrics(t *testing.T) {
 	cfg := Config{EndpointURL: backendURL}
 	cfg.Concurrency = spec.Concurrency{Global: 8, PerEndpoint: 4, AIMD: spec.AIMD{Enabled: true, Min: 3, BackoffFactor: 0.5, AdditiveIncrease: 1}}
-	m := newProcessorMetrics(&cfg)
+	cfg.Quirks = spec.ObservedQuirks()
+	m := newProcessorMetrics(&cfg, &metric.Registry{})
 	ep := newEndpoint(&cfg, backendURL, m)
 	for _, s := range []signal{signal429, signal429, signalNone, signalSuccess, signalSuccess, signalSuccess, signal5xx} {
 		ep.semaphore.acquire(nil)
-		ep.done(s)
+		ep.done(s, true, 0, 0)
 	}
 	url := metric.Label{Name: "endpoint", Value: backendURL}
 	for name, want := range map[string]float64{

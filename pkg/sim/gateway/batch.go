@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/http"
 	"slices"
 	"time"
 
@@ -25,6 +26,9 @@ type batch struct {
 	// outputLifetime is output_expires_after in seconds, 0 without it.
 	outputLifetime int64
 	run            *run // while a worker has it
+	// passed are the headers that its inference requests carry on from its creation.
+	passed http.Header
+	kept   *kept // of a run that a restart has ended
 }
 
 // BatchList is the answer to GET /v1/batches.
@@ -51,8 +55,9 @@ const (
 )
 
 // CreateBatch queues a job. body is the request's: unknown fields are refused,
-// anything after the first JSON value is not read.
-func (g *Gateway) CreateBatch(tenant string, body []byte) (openai.Batch, *APIError) {
+// anything after the first JSON value is not read. header is the request's, nil for
+// none.
+func (g *Gateway) CreateBatch(tenant string, body []byte, header http.Header) (openai.Batch, *APIError) {
 	// The name appears in the texts of encoding/json.
 	type CreateBatchRequest openai.CreateBatch
 	var req CreateBatchRequest
@@ -80,6 +85,7 @@ func (g *Gateway) CreateBatch(tenant string, body []byte) (openai.Batch, *APIErr
 		},
 		tenant:   tenant,
 		deadline: deadlineAfter(g.k.Now(), window),
+		passed:   g.passThrough(header),
 	}
 	if req.OutputExpiresAfter != nil {
 		b.outputLifetime = req.OutputExpiresAfter.Seconds

@@ -80,6 +80,7 @@ func BenchmarkGateway(b *testing.B) {
 		NumWorkers: 3, Concurrency: spec.Concurrency{Global: 200, PerEndpoint: 100},
 		PollInterval: spec.Duration(5 * time.Second), RequestTimeout: spec.Duration(5 * time.Minute),
 		InitialBackoff: spec.Duration(time.Second), MaxBackoff: spec.Duration(time.Minute),
+		Quirks: spec.ObservedQuirks(),
 	}}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -91,7 +92,7 @@ func BenchmarkGateway(b *testing.B) {
 				b.Fatal(apiErr)
 			}
 			if _, apiErr := g.CreateBatch(DefaultTenant, fmt.Appendf(nil,
-				`{"input_file_id":%q,"endpoint":"/v1/chat/completions","completion_window":%q}`, f.ID, window)); apiErr != nil {
+				`{"input_file_id":%q,"endpoint":"/v1/chat/completions","completion_window":%q}`, f.ID, window), nil); apiErr != nil {
 				b.Fatal(apiErr)
 			}
 		}

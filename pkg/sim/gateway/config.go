@@ -20,9 +20,18 @@ type Config struct {
 	// SendFairnessHeader adds the tenant as fairness id to each request.
 	SendFairnessHeader bool
 	TenantHeader       string // default X-MaaS-Username
+	// PassThroughHeaders are the headers of the request that creates a batch which each
+	// of its inference requests carries as well; nil means the default.
+	PassThroughHeaders []string
 	Limits             Limits
-	Quirks             Quirks
 	Seed               int64 // of ids, retry jitter and the order of models
+	// LimitChanged hears of every change of an endpoint's AIMD limit, as the
+	// processor's log does; nil when nobody listens.
+	LimitChanged func(url string, before, after int, signal string)
+	// SlotFirst lets the request that waits for a slot have it before the limit
+	// falls. Upstream returns the slot first, and once in some twenty recorded signals
+	// the waiter was quick enough; the model takes the usual order where this is nil.
+	SlotFirst func() bool
 	// NewID makes the ids of files (prefix file_), batches (batch_) and lines
 	// (batch_req_). It is random UUIDs unless a replay needs the recorded ones.
 	NewID func(prefix string) string
@@ -38,18 +47,6 @@ type Limits struct {
 	MaxLineCount int   // default 50,000
 }
 
-// Quirks switches off what looks unintended upstream. The zero value is the
-// behaviour that was observed.
-type Quirks struct {
-	// FreeWorkerAtEnd frees a worker when its job ends. Upstream the job's cancel
-	// listener sits in a blocking read of 20 s that nothing interrupts, and the
-	// worker stays taken until it returns.
-	FreeWorkerAtEnd bool
-	// GlobalAcrossJobs makes concurrency.global bound the processor. Upstream each
-	// job has a semaphore of that size of its own.
-	GlobalAcrossJobs bool
-}
-
 // Upstream defaults (llm-d batch gateway, apiserver and processor configuration).
 const (
 	DefaultTenant       = "default"
@@ -62,7 +59,13 @@ const (
 	defaultPollInterval   = 5 * time.Second
 )
 
+// defaultPassThrough is the apiserver's batch_api.pass_through_headers.
+var defaultPassThrough = []string{"Authorization", "X-MaaS-Group"}
+
 func (c *Config) fillDefaults() {
+	if c.PassThroughHeaders == nil {
+		c.PassThroughHeaders = defaultPassThrough
+	}
 	if c.TenantHeader == "" {
 		c.TenantHeader = defaultTenantHeader
 	}

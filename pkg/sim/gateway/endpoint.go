@@ -1,5 +1,7 @@
 package gateway
 
+import "bgbench/pkg/sim/kernel"
+
 // endpoint is one client of the processor with its semaphore: one for each URL,
 // shared by all jobs.
 type endpoint struct {
@@ -7,14 +9,14 @@ type endpoint struct {
 	semaphore semaphore
 	aimd      *aimd // nil when the limit is fixed
 	metrics   *endpointMetrics
-	// changed hears of every change of the limit, as the processor's log does. Only
-	// tests listen.
-	changed func(before, after int, cause signal)
+	cfg       *Config
+	// decreasedAt is the instant of the last decrease, before any at first.
+	decreasedAt kernel.Time
 }
 
 func newEndpoint(cfg *Config, url string, m *processorMetrics) *endpoint {
 	cc := cfg.Concurrency
-	e := &endpoint{url: url, semaphore: semaphore{limit: cc.PerEndpoint}}
+	e := &endpoint{url: url, semaphore: semaphore{limit: cc.PerEndpoint}, cfg: cfg, decreasedAt: -1}
 	if cc.AIMD.Enabled {
 		e.aimd = newAIMD(cc.AIMD, cc.PerEndpoint)
 		e.metrics = m.endpoint(url)
@@ -23,26 +25,35 @@ func newEndpoint(cfg *Config, url string, m *processorMetrics) *endpoint {
 	return e
 }
 
-// done returns the slot of a request and lets the controller hear how it ended.
-// Upstream returns the slot first, but whoever waits for it wakes up too late to
-// slip in before the limit falls.
-func (e *endpoint) done(s signal) {
-	e.semaphore.used--
+// done returns the slot of a request, if it holds one, and lets the controller hear
+// how it ended. sent is the instant of its last attempt. Upstream returns the slot first, but whoever waits
+// for it wakes up too late, nearly always, to slip in before the limit falls.
+func (e *endpoint) done(s signal, held bool, sent, now kernel.Time) {
+	if held {
+		e.semaphore.used--
+	}
+	if e.cfg.SlotFirst != nil && e.aimd != nil && s.isPressure() && e.cfg.SlotFirst() {
+		e.semaphore.serve()
+	}
 	if e.aimd != nil && s != signalNone {
-		e.adapt(s)
+		e.adapt(s, sent, now)
 	}
 	e.semaphore.serve()
 }
 
-func (e *endpoint) adapt(s signal) {
+func (e *endpoint) adapt(s signal, sent, now kernel.Time) {
 	before := e.aimd.limit
-	if s == signalSuccess {
+	switch {
+	case !s.isPressure():
 		e.aimd.success()
 		if e.aimd.limit != before {
 			e.metrics.increases().Add(1)
 		}
-	} else {
+	case !e.cfg.Quirks.EverySignalHalves && sent <= e.decreasedAt:
+		return // one decrease for all that was in flight together
+	default:
 		e.aimd.decrease()
+		e.decreasedAt = now
 		e.metrics.decreases(s).Add(1)
 	}
 	if e.aimd.limit == before {
@@ -50,7 +61,7 @@ func (e *endpoint) adapt(s signal) {
 	}
 	e.metrics.limit.Set(float64(e.aimd.limit))
 	e.semaphore.limit = e.aimd.limit
-	if e.changed != nil {
-		e.changed(before, e.aimd.limit, s)
+	if e.cfg.LimitChanged != nil {
+		e.cfg.LimitChanged(e.url, before, e.aimd.limit, string(s))
 	}
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"slices"
 	"time"
 
 	"bgbench/pkg/openai"
@@ -23,9 +24,8 @@ func (r *run) finish() {
 	r.progress.Stop()
 	r.deadline.Stop()
 	r.b.progress = r.counts
-	ingested := r.b.InProgressAt != nil
 	switch {
-	case r.abort != "" && !ingested:
+	case r.abort != "" && !r.ingested:
 		r.end()
 	case r.abort != "":
 		r.p.g.k.After(abortTime, r.end)
@@ -38,10 +38,12 @@ func (r *run) finish() {
 }
 
 func (r *run) end() {
+	if r.halted {
+		return
+	}
 	b, now := r.b, r.p.g.unixPtr()
 	b.RequestCounts = r.counts
-	b.OutputFileID = r.store("output", r.outputs)
-	b.ErrorFileID = r.store("error", r.errors)
+	r.p.storeResults(b, r.outputs.text(), r.errors.text())
 	r.outputs, r.errors = resultFile{}, resultFile{}
 	result, reason := "success", "none"
 	switch r.abort {
@@ -55,7 +57,7 @@ func (r *run) end() {
 	default:
 		b.Status, b.CompletedAt = openai.BatchCompleted, now
 	}
-	if b.InProgressAt != nil {
+	if r.ingested {
 		r.p.metrics.jobDuration(time.Duration(r.p.g.k.Now()-r.started), r.plan.lines)
 	}
 	r.p.metrics.jobE2E(b.Status, r.p.instant(), b.CreatedAt)
@@ -68,20 +70,27 @@ func (r *run) release() {
 	r.deadline.Stop()
 	r.b.run = nil
 	r.plan = plan{}
+	r.p.runs = slices.DeleteFunc(r.p.runs, func(other *run) bool { return other == r })
 	r.p.release(r.listening)
 }
 
+// storeResults uploads the output and the error file of a job.
+func (p *processor) storeResults(b *batch, output, errors string) {
+	b.OutputFileID = p.store(b, "output", output)
+	b.ErrorFileID = p.store(b, "error", errors)
+}
+
 // store uploads a result file unless it is empty.
-func (r *run) store(kind string, results resultFile) *string {
-	if len(results.lines) == 0 {
+func (p *processor) store(b *batch, kind, content string) *string {
+	if content == "" {
 		return nil
 	}
 	lifetime := int64(defaultExpirationSeconds)
-	if r.b.outputLifetime > 0 {
-		lifetime = r.b.outputLifetime
+	if b.outputLifetime > 0 {
+		lifetime = b.outputLifetime
 	}
-	id := r.p.g.newID("file_")
-	r.p.g.storeFile(r.b.tenant, id, "batch_"+kind+"_"+r.b.ID+".jsonl", purposeBatchOutput, "processed", results.text(), lifetime)
-	r.p.metrics.storage("store")
+	id := p.g.newID("file_")
+	p.g.storeFile(b.tenant, id, "batch_"+kind+"_"+b.ID+".jsonl", purposeBatchOutput, "processed", content, lifetime)
+	p.metrics.storage("store")
 	return &id
 }

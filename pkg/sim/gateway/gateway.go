@@ -20,8 +20,10 @@ type Gateway struct {
 	queue   jobQueue
 	sent    int // requests that were sent
 
-	apiserver *metric.Registry
-	processor *processor
+	apiserver     *metric.Registry
+	processor     *processor
+	processorPage *metric.Registry
+	orphans       []orphan
 }
 
 // New returns a gateway whose processor polls from the kernel's present on and
@@ -36,20 +38,24 @@ func New(k *kernel.Kernel, cfg Config, backend sim.Backend) *Gateway {
 		files:     map[string]*file{},
 		batches:   map[string]*batch{},
 		apiserver: &metric.Registry{},
+
+		processorPage: &metric.Registry{},
 	}
 	if g.newID == nil {
 		ids := stream(cfg.Seed, "gateway ids")
 		g.newID = func(prefix string) string { return prefix + uuid(ids) }
 	}
 	g.processor = newProcessor(g)
+	g.scheduleRestarts()
 	return g
 }
 
 // TenantHeader is the name of the request header that names the tenant.
 func (g *Gateway) TenantHeader() string { return g.cfg.TenantHeader }
 
-// Processor returns the metrics of the processor.
-func (g *Gateway) Processor() *metric.Registry { return g.processor.metrics.registry }
+// Processor returns the metrics of the processor. The page is empty while its process
+// is down.
+func (g *Gateway) Processor() *metric.Registry { return g.processorPage }
 
 // APIServer returns the metrics of the apiserver.
 func (g *Gateway) APIServer() *metric.Registry { return g.apiserver }

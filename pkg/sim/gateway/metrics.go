@@ -44,8 +44,9 @@ type modelMetrics struct {
 	model     string
 }
 
-func newProcessorMetrics(cfg *Config) *processorMetrics {
-	r := &metric.Registry{}
+// newProcessorMetrics starts the page r anew, as a new process does.
+func newProcessorMetrics(cfg *Config, r *metric.Registry) *processorMetrics {
+	r.Reset()
 	m := &processorMetrics{
 		registry:      r,
 		activeWorkers: r.Gauge("active_workers", "Current number of active workers processing jobs"),
@@ -91,6 +92,12 @@ func (m *processorMetrics) jobDuration(d time.Duration, lines int) {
 func (m *processorMetrics) cancellation(phase string) {
 	m.registry.Counter("batch_cancellation_total", "Total number of batch job cancellations",
 		metric.Label{Name: "phase", Value: phase}).Add(1)
+}
+
+// recovered counts a job that a process before this one left behind.
+func (m *processorMetrics) recovered(action, status string) {
+	m.registry.Counter("batch_startup_recovery_total", "Total number of jobs recovered at processor startup",
+		metric.Label{Name: "action", Value: action}, metric.Label{Name: "status", Value: status}).Add(1)
 }
 
 func (m *processorMetrics) storage(operation string) {

@@ -97,6 +97,7 @@ func readOrders(t *testing.T) (o orders) {
 func plainConfig(workers, global, perEndpoint int) Config {
 	cfg := Config{EndpointURL: backendURL, Seed: 1}
 	cfg.NumWorkers, cfg.PollInterval = workers, spec.Duration(300*time.Millisecond)
+	cfg.Quirks = spec.ObservedQuirks()
 	cfg.Concurrency.Global, cfg.Concurrency.PerEndpoint = global, perEndpoint
 	cfg.RequestTimeout, cfg.InitialBackoff, cfg.MaxBackoff = spec.Duration(time.Minute), spec.Duration(200*time.Millisecond), spec.Duration(2*time.Second)
 	return cfg
@@ -218,7 +219,7 @@ func TestAWorkerIsHeldUntilItsEventReadEnds(t *testing.T) {
 func TestQuirksCanBeSwitchedOff(t *testing.T) {
 	t.Run("a worker is free when its job has ended", func(t *testing.T) {
 		cfg := plainConfig(1, 100, 4)
-		cfg.Quirks.FreeWorkerAtEnd = true
+		cfg.Quirks.WorkerHeldAfterJob = false
 		r := newRig(t, cfg, 0)
 		r.jobs = append(r.jobs, r.create(uniformInput("A", 2, time.Second), "1h"), r.create(uniformInput("B", 2, time.Second), "2h"))
 		r.run(0)
@@ -227,16 +228,16 @@ func TestQuirksCanBeSwitchedOff(t *testing.T) {
 		}
 	})
 	t.Run("global bounds all jobs together", func(t *testing.T) {
-		for quirk, want := range map[bool]int{true: 6, false: 12} {
+		for quirk, want := range map[bool]int{false: 6, true: 12} {
 			cfg := plainConfig(2, 6, 6)
 			cfg.ModelGateways = []ModelGateway{{"m1", "http://one"}, {"m2", "http://two"}}
-			cfg.Quirks.GlobalAcrossJobs = quirk
+			cfg.Quirks.GlobalPerJob = quirk
 			r := newRig(t, cfg, 0)
 			r.jobs = append(r.jobs, r.create(uniformInput("A", 30, time.Second), "1h"),
 				r.create(strings.ReplaceAll(uniformInput("B", 30, time.Second), `"m1"`, `"m2"`), "1h"))
 			r.run(0)
 			if flight := maxFlight(r.backend.Log, ""); flight != want {
-				t.Errorf("global across jobs %t: %d in flight, expected %d", quirk, flight, want)
+				t.Errorf("global per job %t: %d in flight, expected %d", quirk, flight, want)
 			}
 		}
 	})

@@ -17,6 +17,9 @@ type processor struct {
 	models    *rand.Rand // the order of a job's models
 	busy      int        // workers that are not free
 	waiting   bool       // for a worker: the loop goes on when one is free
+	runs      []*run
+	heldUntil kernel.Time // the last worker that is held after its job is free then
+	stopped   bool        // by a signal
 	// global is the semaphore of all jobs, nil when each job has its own.
 	global *semaphore
 }
@@ -24,16 +27,16 @@ type processor struct {
 func newProcessor(g *Gateway) *processor {
 	p := &processor{
 		g:         g,
-		metrics:   newProcessorMetrics(&g.cfg),
+		metrics:   newProcessorMetrics(&g.cfg, g.processorPage),
 		endpoints: map[string]*endpoint{},
 		backoff: backoff{
 			initial: g.cfg.InitialBackoff.Std(), max: g.cfg.MaxBackoff.Std(),
-			random: stream(g.cfg.Seed, "gateway retry jitter"),
+			random: stream(g.cfg.Seed, "gateway retry jitter"), quirks: g.cfg.Quirks,
 		},
 		models: stream(g.cfg.Seed, "gateway model order"),
 	}
 	p.addEndpoints()
-	if g.cfg.Quirks.GlobalAcrossJobs {
+	if !g.cfg.Quirks.GlobalPerJob {
 		p.global = &semaphore{limit: g.cfg.Concurrency.Global}
 	}
 	g.k.After(0, p.poll)
@@ -66,7 +69,7 @@ func (p *processor) endpoint(model string) *endpoint {
 // poll starts jobs back to back while workers are free. It waits for a poll
 // interval only when the queue is empty, for a free worker otherwise.
 func (p *processor) poll() {
-	for {
+	for !p.stopped {
 		if p.busy >= p.g.cfg.NumWorkers {
 			p.waiting = true
 			return
@@ -103,12 +106,20 @@ const slotHold = 20 * time.Second
 // its cancel listener began that was in progress at the end of the job; the reads
 // follow one another, 20 s each.
 func (p *processor) release(listening kernel.Time) {
-	if p.g.cfg.Quirks.FreeWorkerAtEnd {
+	if !p.g.cfg.Quirks.WorkerHeldAfterJob {
 		p.free()
 		return
 	}
+	end := p.readEnd(listening)
+	p.heldUntil = max(p.heldUntil, end)
+	p.g.k.At(end, p.free)
+}
+
+// readEnd is when the read ends that is in progress now. The first read of the
+// listener began at listening, or the first after an event of a cancel.
+func (p *processor) readEnd(listening kernel.Time) kernel.Time {
 	reads := (p.g.k.Now()-listening)/slotHold + 1
-	p.g.k.At(listening+reads*slotHold, p.free)
+	return listening + reads*slotHold
 }
 
 func (p *processor) free() {

@@ -10,7 +10,8 @@ import (
 )
 
 // request is one line on its way: read, waiting for its slots, in flight, perhaps
-// waiting for a retry, done. It keeps its slots until it is done.
+// waiting for a retry, done. It keeps its slots until it is done, or between its
+// attempts only (spec.Quirks, SlotHeldInBackoff).
 type request struct {
 	run      *run
 	entry    *planEntry
@@ -21,12 +22,15 @@ type request struct {
 
 	submitted     bool // counted in the gauges, from submittedAt on
 	submittedAt   kernel.Time
+	sentAt        kernel.Time
 	seq           int // place in the order of sending
 	call          *sim.Call
 	attempts      int
 	attempt       *attempt
 	retry         kernel.Timer
+	slots         slots
 	capacityRetry bool // an attempt before the last one met a 429 or 5xx
+	evicted       bool // the router took the last attempt back
 }
 
 func newRequest(r *run, entry *planEntry) *request {
@@ -61,6 +65,7 @@ func (q *request) withdraw() {
 func (q *request) send() {
 	q.submit()
 	g := q.run.p.g
+	q.slots, q.sentAt = bothSlots, g.k.Now()
 	g.sent++
 	q.seq = g.sent
 	body, err := q.entry.line.body, error(nil)
@@ -77,6 +82,7 @@ func (q *request) send() {
 	q.call = g.tokenizer.NewCall(q.id, body)
 	q.call.Objective = g.cfg.InferenceObjective
 	q.call.TTFTBudget = q.budget
+	q.call.Passed = q.run.b.passed
 	if g.cfg.SendFairnessHeader {
 		q.call.FairnessID = q.run.b.tenant
 	}
@@ -100,6 +106,11 @@ type attempt struct {
 func (q *request) try() {
 	g := q.run.p.g
 	q.attempts++
+	if !g.cfg.Quirks.BudgetStampedAtRead {
+		call := *q.call // the backend may still hold the one before
+		call.TTFTBudget = q.run.b.deadline - g.k.Now()
+		q.call = &call
+	}
 	a := &attempt{q: q}
 	q.attempt = a
 	a.timeout = g.k.After(g.cfg.RequestTimeout.Std(), a.expire)
@@ -143,11 +154,18 @@ func (q *request) answered(end sim.End) {
 		return
 	}
 	if q.attempts <= g.cfg.MaxRetries && retryable(end) {
-		q.capacityRetry = q.capacityRetry || isCapacity(end.Status)
+		pressure := isCapacity(end.Status) && (g.cfg.Quirks.EvictionIsPressure || !isEvicted(end))
+		q.capacityRetry = q.capacityRetry || pressure
 		wait := q.run.p.backoff.wait(q.attempts, end, q.run.p.instant())
-		q.retry = g.k.After(wait, q.try)
+		if g.cfg.Quirks.SlotHeldInBackoff {
+			q.retry = g.k.After(wait, q.try)
+		} else {
+			q.retry = g.k.After(wait, q.lineUp)
+			q.leaveSlots()
+		}
 		return
 	}
+	q.evicted = isEvicted(end)
 	q.over(end)
 }
 
@@ -165,6 +183,7 @@ func (q *request) over(end sim.End) {
 // cut ends the request from outside.
 func (q *request) cut(res result) {
 	q.retry.Stop()
+	q.slots.giveUp()
 	if a := q.attempt; a != nil && !a.settled {
 		a.settled = true
 		a.timeout.Stop()

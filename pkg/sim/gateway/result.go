@@ -216,14 +216,32 @@ func (r result) line(id, customID string) []byte {
 
 // resultFile collects the lines of an output or error file.
 type resultFile struct {
-	lines [][]byte
-	size  int
+	lines    [][]byte
+	size     int
+	buffered int // bytes that the processor has not written to its disk
 }
+
+// writeBuffer is the size of the processor's buffer before a result file.
+const writeBuffer = 1 << 20
 
 func (f *resultFile) add(line []byte) {
 	f.lines = append(f.lines, line)
 	f.size += len(line)
+	// As bufio.Writer does: what does not fit fills the buffer, which is written
+	// whole, and into an empty buffer nothing goes that is larger.
+	rest := len(line)
+	for rest > writeBuffer-f.buffered {
+		if f.buffered == 0 {
+			return
+		}
+		rest -= writeBuffer - f.buffered
+		f.buffered = 0
+	}
+	f.buffered += rest
 }
+
+// onDisk is what is left of the file when the process is killed.
+func (f *resultFile) onDisk() string { return f.text()[:f.size-f.buffered] }
 
 func (f *resultFile) text() string {
 	var b strings.Builder

@@ -3,9 +3,11 @@ package gateway
 import (
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"time"
 
 	"bgbench/pkg/sim"
+	"bgbench/pkg/spec"
 )
 
 // droppedTTLExpired is the reason for which the router drops what waited too long
@@ -29,6 +31,12 @@ func isCapacity(status int) bool {
 	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }
 
+// droppedEvicted begins the reasons for which the router takes back what it had
+// dispatched: evicted, evicted-queue-pressure, evicted-priority.
+const droppedEvicted = "evicted"
+
+func isEvicted(end sim.End) bool { return strings.HasPrefix(end.DroppedReason, droppedEvicted) }
+
 // rateLimitFactor makes the backoff after a 429 harder than after a failure.
 const rateLimitFactor = 3
 
@@ -36,21 +44,27 @@ const rateLimitFactor = 3
 type backoff struct {
 	initial, max time.Duration
 	random       *rand.Rand
+	quirks       spec.Quirks
 }
 
 // wait is the time between the end of attempt (1-based) and the next one. now is
 // for Retry-After as a date. Whatever the rule says is clamped to [initial, max].
 func (b backoff) wait(attempt int, end sim.End, now time.Time) time.Duration {
+	if !b.quirks.RetryDelayClamped {
+		return b.unclamped(attempt, end, now)
+	}
 	return min(max(b.unclamped(attempt, end, now), b.initial), b.max)
 }
 
 func (b backoff) unclamped(attempt int, end sim.End, now time.Time) time.Duration {
-	switch end.Status {
-	case http.StatusTooManyRequests:
-		// Retry-After counts on 429 alone.
+	// Retry-After counts on 429 alone.
+	if end.Status == http.StatusTooManyRequests || !b.quirks.RetryAfterOnlyOn429 {
 		if d, ok := end.RetryAfterWait(now); ok {
 			return d
 		}
+	}
+	switch end.Status {
+	case http.StatusTooManyRequests:
 		return b.exponential(attempt, rateLimitFactor*b.initial, b.max)
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return b.exponential(attempt, b.initial, b.max/2)

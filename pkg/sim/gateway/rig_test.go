@@ -50,6 +50,7 @@ func (c recordedConfig) config(t *testing.T) Config {
 	t.Helper()
 	cfg := Config{EndpointURL: backendURL, Seed: 1, SendFairnessHeader: c.SendFairnessHeader}
 	cfg.NumWorkers, cfg.PollInterval = max(c.NumWorkers, 1), c.PollInterval
+	cfg.Quirks = spec.ObservedQuirks()
 	if cfg.PollInterval == 0 {
 		cfg.PollInterval = spec.Duration(300 * time.Millisecond)
 	}
@@ -135,7 +136,7 @@ func (r *rig) create(input, window string) *batch {
 		r.Fatal(apiErr)
 	}
 	b, apiErr := r.g.CreateBatch(DefaultTenant, fmt.Appendf(nil,
-		`{"input_file_id":%q,"endpoint":"/v1/chat/completions","completion_window":%q}`, f.ID, window))
+		`{"input_file_id":%q,"endpoint":"/v1/chat/completions","completion_window":%q}`, f.ID, window), nil)
 	if apiErr != nil {
 		r.Fatal(apiErr)
 	}

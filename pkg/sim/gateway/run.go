@@ -36,6 +36,8 @@ type run struct {
 	counts   openai.RequestCounts
 	outputs  resultFile
 	errors   resultFile
+	ingested bool   // the input is read, lines are being sent
+	halted   bool   // its process has got a signal
 	ended    bool   // no results are taken any more
 	abort    string // the code of undispatched lines once the job is cut off
 	deadline kernel.Timer
@@ -49,12 +51,16 @@ func startRun(p *processor, b *batch) {
 		r.global = &semaphore{limit: p.g.cfg.Concurrency.Global}
 	}
 	b.run = r
+	p.runs = append(p.runs, r)
 	r.deadline = p.g.k.At(b.deadline, func() { r.cut(codeExpired) })
 	p.g.k.After(ingestTime, r.ingest)
 }
 
 // ingest reads the input file and starts execution.
 func (r *run) ingest() {
+	if r.halted {
+		return
+	}
 	if r.abort != "" {
 		r.finish()
 		return
@@ -72,10 +78,12 @@ func (r *run) ingest() {
 		return
 	}
 	r.plan = plan
+	r.ingested = true
 	r.p.metrics.planBuilt(ingestTime, plan.lines)
-	r.left = len(plan.entries)
+	r.resume()
+	r.left = len(r.plan.entries)
 	r.counts.Total = int64(plan.lines)
-	for _, l := range plan.rejected {
+	for _, l := range r.plan.rejected {
 		res := failure(codeModelNotFound, `model "`+l.model+`" is not configured in any gateway`)
 		r.p.metrics.model(l.model).failed()
 		r.write(res, r.p.g.requestID(), l.customID)
@@ -160,8 +168,11 @@ func (r *run) done(q *request, res result) {
 	delete(r.flying, q)
 	r.write(res, q.id, q.entry.line.customID)
 	r.left--
-	q.endpoint.done(signalOf(res, q.capacityRetry))
-	r.global.release()
+	s := signalOf(res, q.capacityRetry, q.evicted, r.p.g.cfg.Quirks)
+	q.endpoint.done(s, q.slots.endpoint, q.sentAt, r.p.g.k.Now())
+	if q.slots.global {
+		r.global.release()
+	}
 	if r.abort == "" && r.left == 0 {
 		r.finish()
 	}
@@ -188,9 +199,15 @@ func (r *run) cut(code string) {
 		return
 	}
 	r.abort = code
-	if r.b.InProgressAt == nil {
+	if !r.ingested {
 		return // ingest sees it
 	}
+	r.drop(code)
+	r.finish()
+}
+
+// drop ends all lines that have no result.
+func (r *run) drop(code string) {
 	res := failure(code, errorMessage(code))
 	r.withdraw()
 	for _, q := range r.ahead {
@@ -204,7 +221,6 @@ func (r *run) cut(code string) {
 	for _, q := range r.inFlight() {
 		q.cut(res)
 	}
-	r.finish()
 }
 
 // withdraw takes the first of ahead out of the queues for slots.
@@ -225,6 +241,7 @@ func (g *Gateway) cancelRun(b *batch) {
 		return
 	}
 	// The event ends the listener's read; the next one begins at once.
-	b.run.listening = g.k.Now()
-	g.k.After(0, func() { b.run.cut(codeCancelled) })
+	r := b.run
+	r.listening = g.k.Now()
+	g.k.After(0, func() { r.cut(codeCancelled) })
 }

@@ -68,6 +68,9 @@ type series struct {
 	metric any // *Counter, *Gauge, *Histogram or func() float64
 }
 
+// Reset forgets all metrics, as a restart of the component does.
+func (r *Registry) Reset() { r.families = nil }
+
 // Counter returns the counter with this name and these labels, made at the first
 // call. Asking for one name as two kinds panics.
 func (r *Registry) Counter(name, help string, labels ...Label) *Counter {

@@ -242,7 +242,7 @@ func (api batchAPI) createBatch(r *http.Request, tenant string) (any, *gateway.A
 	if err != nil {
 		return nil, gateway.BadRequest("%s", err)
 	}
-	return ask(r.Context(), api, func() (openai.Batch, *gateway.APIError) { return api.g.CreateBatch(tenant, body) })
+	return ask(r.Context(), api, func() (openai.Batch, *gateway.APIError) { return api.g.CreateBatch(tenant, body, r.Header) })
 }
 
 func (api batchAPI) listBatches(r *http.Request, tenant string) (any, *gateway.APIError) {

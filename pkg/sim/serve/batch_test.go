@@ -412,7 +412,7 @@ func (r *replay) create(name string) {
 			"input_file_id": b.InputFileID, "endpoint": b.Endpoint,
 			"completion_window": b.CompletionWindow, "metadata": b.Metadata,
 		})
-		if _, err := r.g.CreateBatch(gateway.DefaultTenant, body); err != nil {
+		if _, err := r.g.CreateBatch(gateway.DefaultTenant, body, nil); err != nil {
 			r.Fatal(err)
 		}
 	})
@@ -437,6 +437,7 @@ func processorConfig() gateway.Config {
 	return gateway.Config{
 		Gateway: spec.Gateway{
 			NumWorkers:     60,
+			Quirks:         spec.ObservedQuirks(),
 			PollInterval:   spec.Duration(300 * time.Millisecond),
 			Concurrency:    spec.Concurrency{Global: 100, PerEndpoint: 2},
 			RequestTimeout: spec.Duration(30 * time.Second),
