@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 	"runtime"
 
@@ -11,6 +13,7 @@ import (
 	"bgbench/pkg/deploy"
 	"bgbench/pkg/inputs"
 	"bgbench/pkg/load"
+	"bgbench/pkg/record"
 	"bgbench/pkg/spec"
 )
 
@@ -27,12 +30,12 @@ func runCommand(env cli.Env) *ucli.Command {
 			cli.Examples(
 				"bg-load run --stack stack.json --inputs inputs/t1 -o cells/s2-ungated/t1",
 				"bg-load run --stack stack.json --inputs inputs/t1 -o - | bg-analyze cell -"),
-		Flags: []ucli.Flag{
+		Flags: append([]ucli.Flag{
 			&ucli.StringFlag{Name: "stack", Required: true, Usage: "`FILE` that describes the stack"},
 			&ucli.StringFlag{Name: "inputs", Required: true, Usage: "`FOLDER` with the inputs of the trial"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Required: true, Usage: "`FOLDER` of the cell, or - for a pipe"},
 			&ucli.BoolFlag{Name: "force", Usage: "measure a cell again that is finished"},
-		},
+		}, connectionFlags()...),
 		Action: func(c *ucli.Context) error { return replay(c, env) },
 	}
 }
@@ -54,14 +57,29 @@ func replay(c *ucli.Context, env cli.Env) error {
 	} else if o.Output, err = load.CreateCell(dir, id, c.Bool("force")); err != nil {
 		return cli.Usage(err)
 	}
+	if o.Connection, err = connection(c, env); err != nil {
+		return err
+	}
 	o.ModelSamples, _ = env.LookupEnv("BG_MODEL_SAMPLES")
 	o.Versions = map[string]string{"bg-load": cli.Version(), "go": runtime.Version()}
 	if !cli.Quiet(c) {
 		meter := load.NewMeter(env.Stderr, env.Terminal, o.Stack.Target == spec.TargetModel)
 		defer meter.Close()
 		o.Progress = meter.Report
+		o.Verdict = func(h record.LoadHealth) {
+			meter.Close()
+			printVerdict(env.Stderr, h)
+		}
 	}
 	return load.Run(c.Context, o)
+}
+
+// printVerdict says how the generator did, below the last line of progress.
+func printVerdict(w io.Writer, h record.LoadHealth) {
+	fmt.Fprintf(w, "generator: %s\n", h)
+	for _, fault := range h.Faults() {
+		fmt.Fprintf(w, "generator: fell short of its schedule: %s\n", fault)
+	}
 }
 
 // runOptions reads the stack and the inputs.

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-
-	"bgbench/pkg/deploy"
-	"bgbench/pkg/spec"
+	"time"
 )
 
 // DownError says that a stack does not answer.
@@ -24,35 +22,36 @@ func (e *DownError) Unwrap() error { return e.Err }
 // Hint implements cli.Hinter.
 func (e *DownError) Hint() string { return "bg-deploy status says what of the stack is up" }
 
-// Check asks every address that a run needs, once.
-func Check(ctx context.Context, s deploy.Stack) error {
-	if s.Target == spec.TargetModel {
+// check asks every address that a run needs, once, the way the run will.
+func (c clients) check(ctx context.Context) error {
+	// A gateway without a health page of its own passes /v1/models on.
+	err := c.answers(ctx, c.inference.BaseURL, "/health")
+	if err != nil {
+		if other := c.answers(ctx, c.inference.BaseURL, "/v1/models"); other != nil {
+			return &DownError{"inference endpoint", c.inference.BaseURL, errors.Join(err, other)}
+		}
+	}
+	if c.batch.BaseURL == "" {
 		return nil
 	}
-	client := &http.Client{}
-	defer client.CloseIdleConnections()
-	// A gateway without a health page of its own passes /v1/models on.
-	err := answers(ctx, client, s.InferenceURL+"/health")
-	if err != nil {
-		if other := answers(ctx, client, s.InferenceURL+"/v1/models"); other != nil {
-			return &DownError{"inference endpoint", s.InferenceURL, errors.Join(err, other)}
-		}
-	}
-	if s.BatchURL != "" {
-		if err := answers(ctx, client, s.BatchURL+"/v1/batches?limit=1"); err != nil {
-			return &DownError{"batch endpoint", s.BatchURL, err}
-		}
+	if err := c.answers(ctx, c.batch.BaseURL, "/v1/batches?limit=1"); err != nil {
+		return &DownError{"batch endpoint", c.batch.BaseURL, err}
 	}
 	return nil
 }
 
-func answers(ctx context.Context, client *http.Client, url string) error {
-	status, err := deploy.Get(ctx, client, url)
+// checkTimeout bounds one answer.
+const checkTimeout = 5 * time.Second
+
+func (c clients) answers(ctx context.Context, base, path string) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	status, err := c.batch.Get(ctx, base, path)
 	if err != nil {
 		return err
 	}
 	if status != http.StatusOK {
-		return fmt.Errorf("GET %s: found status %d, expected 200", url, status)
+		return fmt.Errorf("GET %s%s: found status %d, expected 200", base, path, status)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"bgbench/pkg/openai"
 	"bgbench/pkg/record"
 	"bgbench/pkg/sim/kernel"
 )
@@ -45,7 +46,7 @@ func (fs *flights) start(req *Request, ended func(Attempt)) {
 	fs.open[f.n] = f
 	if req.Timeout > 0 {
 		f.timeout = fs.k.After(req.Timeout, func() {
-			f.stop(record.StatusTimeout, "no end within "+req.Timeout.String())
+			f.stop(record.StatusTimeout, openai.TimeoutError(openai.TotalTimeout, req.Timeout))
 		})
 	}
 	cancel := fs.transport.Start(req, f.end)

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"bgbench/pkg/deploy"
 	"bgbench/pkg/inputs"
 	"bgbench/pkg/openai"
 	"bgbench/pkg/record"
@@ -234,20 +233,25 @@ func TestCheckSaysWhichAddressDoesNotAnswer(t *testing.T) {
 	defer up.Close()
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	if err := Check(ctx, deploy.Stack{InferenceURL: up.URL, BatchURL: up.URL}); err != nil {
+	check := func(inference, batch string) error {
+		c, err := Connection{}.open(inference, batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.close()
+		return c.check(ctx)
+	}
+	if err := check(up.URL, up.URL); err != nil {
 		t.Errorf("a stack that is up: %v", err)
 	}
-	for what, s := range map[string]deploy.Stack{
-		"inference endpoint": {InferenceURL: gone.URL},
-		"batch endpoint":     {InferenceURL: up.URL, BatchURL: gone.URL},
+	for what, s := range map[string]struct{ inference, batch string }{
+		"inference endpoint": {gone.URL, ""},
+		"batch endpoint":     {up.URL, gone.URL},
 	} {
-		err := Check(ctx, s)
+		err := check(s.inference, s.batch)
 		if err == nil || !strings.HasPrefix(err.Error(), what+" "+gone.URL+" does not answer: ") {
 			t.Errorf("found %v, expected that %s does not answer", err, what)
 		}
-	}
-	if err := Check(ctx, deploy.Stack{Target: spec.TargetModel}); err != nil {
-		t.Errorf("target model needs no address: %v", err)
 	}
 }
 

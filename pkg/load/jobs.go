@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -88,6 +89,7 @@ func (w *watch) polled(b openai.Batch, err error) {
 		w.failed(err)
 		return
 	}
+	w.r.outages[batchEndpoint].answered(w.r.k.Now())
 	w.saw(b)
 	if openai.Ended(b.Status) {
 		w.ask()
@@ -97,6 +99,10 @@ func (w *watch) polled(b openai.Batch, err error) {
 func (w *watch) failed(err error) {
 	w.failures++
 	w.lastErr = err
+	var refused *openai.APIError
+	if !errors.As(err, &refused) {
+		w.r.outages[batchEndpoint].lost(w.r.k.Now())
+	}
 }
 
 // saw records an observation.

@@ -97,6 +97,7 @@ type Meter struct {
 	latest   atomic.Pointer[Progress]
 	shown    *Progress // the printing goroutine's
 	stop     chan struct{}
+	stopped  sync.Once
 	printed  sync.WaitGroup
 }
 
@@ -118,9 +119,9 @@ func NewMeter(w io.Writer, terminal, virtual bool) *Meter {
 // Report takes the state of the run; the meter prints it when it is due.
 func (m *Meter) Report(p Progress) { m.latest.Store(&p) }
 
-// Close prints the last state and ends the meter.
+// Close prints the last state and ends the meter. A second call does nothing.
 func (m *Meter) Close() {
-	close(m.stop)
+	m.stopped.Do(func() { close(m.stop) })
 	m.printed.Wait()
 }
 

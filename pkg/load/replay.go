@@ -26,6 +26,7 @@ type Replay struct {
 	jobs     []*watch
 
 	tally    tally
+	outages  [2]outage // of the inference endpoint and of the Batch API
 	warnings []string
 	// stopping means that nothing new may start.
 	stopping bool
@@ -61,6 +62,7 @@ type Rows interface {
 func NewReplay(k *kernel.Kernel, cfg ReplayConfig) *Replay {
 	profile := cfg.Inputs.Manifest.Profile
 	r := &Replay{k: k, cfg: cfg, warnings: []string{}, phases: phases{bands: schedule.Bands(profile.Interactive)}}
+	r.outages = [2]outage{{k: k, endpoint: "inference"}, {k: k, endpoint: "batch"}}
 	r.flights = newFlights(k, cfg.Transport, r.recordAttempt)
 	r.schedule = &dispatcher{r: r}
 	r.tally.due = len(cfg.Inputs.Schedule)
@@ -100,6 +102,30 @@ func (r *Replay) ScheduleStart() Stamp { return r.phases.start }
 
 // Warnings are what a reader of the rows must know.
 func (r *Replay) Warnings() []string { return r.warnings }
+
+// Indexes of Replay.outages.
+const (
+	inferenceEndpoint = iota
+	batchEndpoint
+)
+
+// health is the generator's verdict on itself, as far as the rows tell it.
+func (r *Replay) health() record.LoadHealth {
+	h := r.tally.health()
+	for i := range r.outages {
+		past, more := r.outages[i].close()
+		for _, o := range past {
+			until := "until the end of the run"
+			if o.EndedAt != nil {
+				until = fmt.Sprintf("for %.1f s", o.EndedAt.Sub(o.StartedAt).Seconds())
+			}
+			r.warn("the %s endpoint gave no answer from %s on, %s: %d requests failed", o.Endpoint, o.StartedAt.Format(time.TimeOnly), until, o.Failed)
+		}
+		h.Outages = append(h.Outages, past...)
+		h.OutagesMore += more
+	}
+	return h
+}
 
 func (r *Replay) warn(format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
@@ -239,5 +265,6 @@ func (r *Replay) everySecond() {
 // recordAttempt is the one place where the row of a request is made.
 func (r *Replay) recordAttempt(req *Request, a Attempt) {
 	r.tally.add(req, a)
+	r.outages[inferenceEndpoint].attempt(a)
 	r.cfg.Rows.Request(row(r.k, r.cfg.Identity, r.cfg.Router, r.phases, req, a))
 }

@@ -23,10 +23,14 @@ type Options struct {
 	Inputs    *inputs.Set
 	Work      Work
 	Output    Output
+	// Connection is how to reach a stack that runs; target model has none.
+	Connection Connection
 	// ModelSamples is the file for the metrics of target model; empty for none.
 	ModelSamples string
 	Versions     map[string]string
 	Progress     func(Progress) // may be nil
+	// Verdict gets the generator's verdict on itself at the end; may be nil.
+	Verdict func(record.LoadHealth)
 }
 
 // IdentityOf is the cell that inputs replayed on a stack make. They must be of one
@@ -51,6 +55,7 @@ type target struct {
 	transport Transport
 	jobs      JobService
 	warnings  func() []string // what the target says of itself after the run; may be nil
+	dialled   func() int64    // connections opened; nil on the virtual clock
 	close     func() error
 }
 
@@ -59,9 +64,6 @@ type target struct {
 func Run(ctx context.Context, o Options) error {
 	id, err := IdentityOf(o.Stack, o.Inputs)
 	if err != nil {
-		return err
-	}
-	if err := Check(ctx, o.Stack); err != nil {
 		return err
 	}
 	t, err := o.open(ctx, id)
@@ -85,14 +87,16 @@ func Run(ctx context.Context, o Options) error {
 			return o.Output.Started(meta)
 		},
 	})
+	watch := watchProcess(t.k, t.dialled)
 	wall, cpu := time.Now(), cpuTime()
 	runErr := r.Run(ctx)
 	if o.Progress != nil {
 		o.Progress(r.progress())
 	}
-	meta.Load = r.tally.health()
-	meta.Load.WallSeconds = time.Since(wall).Seconds()
-	meta.Load.CPUSeconds = (cpuTime() - cpu).Seconds()
+	tookWall, tookCPU := time.Since(wall), cpuTime()-cpu
+	meta.Load = r.health()
+	meta.Load.WallSeconds, meta.Load.CPUSeconds = tookWall.Seconds(), tookCPU.Seconds()
+	meta.Load.Process = watch.health(&r.tally, tookCPU, tookWall)
 	if t.k.Virtual() {
 		meta.Load.SimulatedSeconds = t.k.Now().Seconds()
 	}
@@ -100,6 +104,9 @@ func Run(ctx context.Context, o Options) error {
 	meta.Warnings = r.Warnings()
 	if t.warnings != nil {
 		meta.Warnings = append(meta.Warnings, t.warnings()...)
+	}
+	if o.Verdict != nil {
+		o.Verdict(meta.Load)
 	}
 	return o.end(ctx, meta, runErr, recorder.Close(), t.close())
 }
@@ -138,6 +145,8 @@ func (o Options) metadata(id Identity, k *kernel.Kernel) record.Metadata {
 	}
 	if k.Virtual() {
 		meta.Clock = "virtual"
+	} else {
+		meta.Client = o.Connection.settings()
 	}
 	for _, f := range o.Inputs.Manifest.Files {
 		meta.Inputs[f.Name] = f.SHA256
@@ -151,5 +160,13 @@ func (o Options) open(ctx context.Context, id Identity) (target, error) {
 	if o.Stack.Target == spec.TargetModel {
 		return o.openModel(id)
 	}
-	return o.openHTTP(ctx), nil
+	c, err := o.Connection.open(o.Stack.InferenceURL, o.Stack.BatchURL)
+	if err != nil {
+		return target{}, err
+	}
+	if err := c.check(ctx); err != nil {
+		c.close()
+		return target{}, err
+	}
+	return o.openHTTP(ctx, c), nil
 }

@@ -14,6 +14,9 @@ type tally struct {
 	ok, failed       int
 	jobOK, jobFailed int // of the lines of jobs and backlog
 	lateness         []float64
+
+	firstDue, lastDue, lastSent Stamp
+	written, reused             int64 // requests of all classes that met a connection
 }
 
 func (t *tally) add(req *Request, a Attempt) {
@@ -26,8 +29,21 @@ func (t *tally) add(req *Request, a Attempt) {
 	} else {
 		*failed++
 	}
+	if a.ConnectionReused != nil {
+		t.written++
+		if *a.ConnectionReused {
+			t.reused++
+		}
+	}
+	if req.Due.OK {
+		if !t.firstDue.OK || req.Due.Time < t.firstDue.Time {
+			t.firstDue = req.Due
+		}
+		t.lastDue = latest(t.lastDue, req.Due)
+	}
 	if req.Due.OK && a.Sent.OK {
 		t.sent++
+		t.lastSent = latest(t.lastSent, a.Sent)
 		t.lateness = append(t.lateness, (a.Sent.Time - req.Due.Time).Seconds())
 	}
 }
@@ -40,10 +56,29 @@ func (t *tally) addResult(status string) {
 	}
 }
 
+func latest(a, b Stamp) Stamp {
+	if !a.OK || b.Time > a.Time {
+		return b
+	}
+	return a
+}
+
+// achieved is the achieved over the offered rate.
+func (t *tally) achieved() *float64 {
+	if t.due == 0 {
+		return nil
+	}
+	ratio := float64(t.sent) / float64(t.due)
+	if due, sent := t.lastDue.secondsSince(t.firstDue), t.lastSent.secondsSince(t.firstDue); due != nil && sent != nil && *due > 0 && *sent > *due {
+		ratio *= *due / *sent
+	}
+	return &ratio
+}
+
 // health fills in what the rows say about the generator. Rows that were never
 // sent are not late but missing: Sent falls short of Due.
 func (t *tally) health() record.LoadHealth {
-	h := record.LoadHealth{Due: t.due, Sent: t.sent}
+	h := record.LoadHealth{Due: t.due, Sent: t.sent, AchievedOffered: t.achieved(), Outages: []record.Outage{}}
 	if len(t.lateness) > 0 {
 		slices.Sort(t.lateness)
 		h.LatenessP50S = stats.Quantile(t.lateness, 0.5)

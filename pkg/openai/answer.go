@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"bgbench/pkg/record"
 )
@@ -57,6 +58,16 @@ func decodeAnswer(data []byte) Outcome {
 
 // errorBodyLimit is how much of the body of a refusal is read.
 const errorBodyLimit = 64 << 10
+
+// refusalMessage is one line about an answer that is not a success. A redirect says
+// so: following it would measure another address than the one that was asked for.
+func refusalMessage(resp *http.Response, body []byte) string {
+	if to := resp.Header.Get("Location"); to != "" && resp.StatusCode/100 == 3 {
+		to, _, _ = strings.Cut(to, "?")
+		return shorten("redirect to " + to + " refused")
+	}
+	return shorten(errorMessage(resp.StatusCode, body))
+}
 
 // errorMessage finds the message in the body of a refusal. The router and proxies
 // answer with plain text.

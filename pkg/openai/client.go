@@ -21,12 +21,13 @@ import (
 // concurrent use and must not be copied after its first use.
 type Client struct {
 	BaseURL string // without /v1
-	// HTTP sends the requests; nil makes one with NewHTTPClient. Timeouts are the
-	// context's business, a Timeout in the client would count as transport_error.
-	HTTP   *http.Client
-	APIKey Secret
-	Header http.Header      // on each request
-	Clock  func() time.Time // nil is time.Now
+	// HTTP sends the requests; nil makes one with NewHTTPClient. Its own Timeout must
+	// not be set: it would not say which part of a request took too long.
+	HTTP     *http.Client
+	APIKey   Secret
+	Header   http.Header // on each request
+	Timeouts Timeouts
+	Clock    func() time.Time // nil is time.Now
 	// MaxAnswerBytes bounds an answer; 0 is DefaultAnswerLimit.
 	MaxAnswerBytes int64
 
@@ -79,15 +80,23 @@ type Result struct {
 
 // Stream sends a request and follows its answer to the end. An error is a result
 // like another: it has a status. An answer that does not stream is read whole; it
-// has no chunks. The context ends the request: its deadline as timeout, anything
-// else as cancelled. The observer may be nil.
+// has no chunks. A bound of Timeouts ends the request as timeout, and so does the
+// context with its deadline; anything else that ends the context, as cancelled. The
+// observer may be nil.
 func (c *Client) Stream(ctx context.Context, call Call, observer Observer) (r Result) {
 	r.StartedAt = c.now()
 	defer func() { r.Error = c.APIKey.hideIn(r.Error) }()
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	t := &trace{clock: c.now, observer: observer}
+	dog := newWatchdog(c.Timeouts, c.now, r.StartedAt, cancel)
+	defer func() {
+		// An answer that was whole when the watchdog barked is whole.
+		if bitten := dog.end(); bitten != "" && r.Status == record.StatusCancelled {
+			r.Status, r.Error = record.StatusTimeout, bitten
+		}
+	}()
+	t := &trace{clock: c.now, observer: observer, dog: dog}
 	defer t.close()
 	req, err := c.request(httptrace.WithClientTrace(ctx, t.hooks()), call)
 	if err != nil {
@@ -101,6 +110,7 @@ func (c *Client) Stream(ctx context.Context, call Call, observer Observer) (r Re
 	defer resp.Body.Close()
 
 	t.answered()
+	dog.gotHeaders()
 	t.into(&r, int64(len(call.Body)))
 	r.HTTPStatus = resp.StatusCode
 	r.DroppedReason = resp.Header.Get(HeaderDroppedReason)
@@ -114,22 +124,20 @@ func (c *Client) Stream(ctx context.Context, call Call, observer Observer) (r Re
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return c.refusal(ctx, r, body)
+		return c.refusal(ctx, r, resp, body)
 	case kind == "application/json":
 		return c.whole(ctx, r, body)
 	}
-	return c.follow(ctx, cancel, r, body, t.readClock(resp), observer)
+	return c.follow(ctx, cancel, r, body, t.readClock(resp), watched(dog, observer))
 }
 
 // follow reads a stream.
-func (c *Client) follow(ctx context.Context, cancel func(), r Result, body *answerBody, clock func() time.Time, observer Observer) Result {
+func (c *Client) follow(ctx context.Context, cancel func(), r Result, body *answerBody, clock func() time.Time, onChunk func(time.Time, int)) Result {
 	reader := c.reader()
 	defer c.readers.Put(reader)
 	reader.decoder.Reset(body, clock)
 	reader.stream.Reset()
-	if observer != nil {
-		reader.stream.OnChunk = observer.Chunk
-	}
+	reader.stream.OnChunk = onChunk
 	r.Outcome = reader.stream.Follow(reader.decoder)
 	switch {
 	case r.Status == record.StatusTransportError:
@@ -144,15 +152,31 @@ func (c *Client) follow(ctx context.Context, cancel func(), r Result, body *answ
 	return r
 }
 
+// watched is who hears of chunks: the observer, and the watchdog where there is one.
+func watched(dog *watchdog, observer Observer) func(time.Time, int) {
+	switch {
+	case dog == nil && observer == nil:
+		return nil
+	case dog == nil:
+		return observer.Chunk
+	case observer == nil:
+		return func(at time.Time, _ int) { dog.chunk(at) }
+	}
+	return func(at time.Time, tokens int) {
+		dog.chunk(at)
+		observer.Chunk(at, tokens)
+	}
+}
+
 // refusal reads the body of an answer that is not 200.
-func (c *Client) refusal(ctx context.Context, r Result, body io.Reader) Result {
+func (c *Client) refusal(ctx context.Context, r Result, resp *http.Response, body io.Reader) Result {
 	data, err := io.ReadAll(io.LimitReader(body, errorBodyLimit))
 	r.DoneAt = c.now()
 	if ctx.Err() != nil && err != nil {
 		return c.broken(ctx, r, err)
 	}
 	r.Status = RefusalStatus(r.HTTPStatus, r.DroppedReason)
-	r.Error = shorten(errorMessage(r.HTTPStatus, data))
+	r.Error = refusalMessage(resp, data)
 	return r
 }
 
@@ -195,11 +219,14 @@ func (c *Client) broken(ctx context.Context, r Result, err error) Result {
 	var timeout net.Error
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		r.Status, r.Error = record.StatusTimeout, "deadline passed"
+		r.Status, r.Error = record.StatusTimeout, TotalTimeout+" timeout: the deadline passed"
 	case ctx.Err() != nil:
 		r.Status, r.Error = record.StatusCancelled, "cancelled"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		r.Status, r.Error = record.StatusTimeout, shorten(plainError(err))
+		if r.SentAt.IsZero() { // the dialler's own bound, or that of the TLS handshake
+			r.Error = ConnectTimeout + " timeout: " + r.Error
+		}
 	default:
 		r.Status, r.Error = record.StatusTransportError, shorten(plainError(err))
 	}
@@ -323,6 +350,7 @@ func drain(body io.Reader, cancel func()) {
 type trace struct {
 	clock    func() time.Time
 	observer Observer
+	dog      *watchdog
 
 	mu                         sync.Mutex
 	conn                       net.Conn
@@ -336,6 +364,7 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			at := t.clock()
+			t.dog.gotConn(at)
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			t.conn, t.reused, t.connected = info.Conn, info.Reused, at

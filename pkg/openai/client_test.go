@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -153,7 +155,7 @@ func TestStreamTellsRefusalsApart(t *testing.T) {
 		"a message without an error object":    {500, "", `{"message":"no"}`, record.StatusHTTPError, "no"},
 		"a page of a proxy":                    {502, "", "<html>\n  bad\n gateway</html>", record.StatusHTTPError, "<html> bad gateway</html>"},
 		"an answer that repeats the key":       {401, "", `{"error":{"message":"wrong key k3y"}}`, record.StatusHTTPError, "wrong key [redacted]"},
-		"a redirection, which is not followed": {307, "", "", record.StatusHTTPError, "Temporary Redirect"},
+		"a redirection, which is not followed": {307, "", "", record.StatusHTTPError, "redirect to /elsewhere refused"},
 		"another success":                      {204, "", "", record.StatusHTTPError, "No Content"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +163,7 @@ func TestStreamTellsRefusalsApart(t *testing.T) {
 				if c.reason != "" {
 					w.Header().Set(HeaderDroppedReason, c.reason)
 				}
-				w.Header().Set("Location", "/elsewhere")
+				w.Header().Set("Location", "/elsewhere?key=k3y")
 				w.WriteHeader(c.code)
 				io.WriteString(w, c.body)
 			})
@@ -476,6 +478,38 @@ func TestClientStreamsOverTLS(t *testing.T) {
 	r := client.Stream(t.Context(), Call{}, nil)
 	if r.Status != record.StatusOK || r.FirstTokenAt.Before(r.HeadersAt) || r.FirstTokenAt.Before(r.SentAt) {
 		t.Errorf("found %+v", r)
+	}
+}
+
+func TestClientSpeaksHTTP2WhereItIsAskedTo(t *testing.T) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			t.Errorf("found %s, expected HTTP/2", r.Proto)
+		}
+		stream(w, role, content("a", 1), length, "[DONE]")
+	})
+	plain, secure := httptest.NewUnstartedServer(handler), httptest.NewUnstartedServer(handler)
+	plain.Config.Protocols = new(http.Protocols)
+	plain.Config.Protocols.SetUnencryptedHTTP2(true)
+	plain.Start()
+	defer plain.Close()
+	secure.EnableHTTP2 = true
+	secure.StartTLS()
+	defer secure.Close()
+	var dialled atomic.Int64
+	roots := secure.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	client := NewHTTPClient(Dialling{HTTP2: true, TLS: &tls.Config{RootCAs: roots}, Dialled: &dialled})
+	defer client.CloseIdleConnections()
+	for _, base := range []string{plain.URL, secure.URL} {
+		for i := range 2 {
+			r := (&Client{BaseURL: base, HTTP: client}).Stream(t.Context(), Call{Body: []byte("{}")}, nil)
+			if r.Status != record.StatusOK || r.Chunks != 1 || r.ConnectionReused != (i == 1) || r.FirstTokenAt.Before(r.SentAt) {
+				t.Errorf("%s: found %+v", base, r)
+			}
+		}
+	}
+	if n := dialled.Load(); n != 2 {
+		t.Errorf("found %d connections, expected one to each server", n)
 	}
 }
 

@@ -133,6 +133,23 @@ func (c *BatchClient) Content(ctx context.Context, fileID string) (io.ReadCloser
 	return resp.Body, nil
 }
 
+// Get asks for a page below base, which need not be that of the client, and returns
+// the status of the answer.
+func (c *BatchClient) Get(ctx context.Context, base, path string) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+path, nil)
+	if err != nil {
+		return 0, err
+	}
+	prepare(req, c.APIKey, c.Header)
+	resp, err := c.client().Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, errorBodyLimit))
+	return resp.StatusCode, err
+}
+
 func (c *BatchClient) batch(ctx context.Context, operation, method, path string, body io.Reader) (Batch, error) {
 	req, err := c.request(ctx, method, path, body)
 	if err != nil {
@@ -181,12 +198,7 @@ func (c *BatchClient) do(req *http.Request, operation string, object any) error 
 
 // send returns an answer that is 2xx.
 func (c *BatchClient) send(req *http.Request, operation string) (*http.Response, error) {
-	c.once.Do(func() {
-		if c.HTTP == nil {
-			c.HTTP = NewHTTPClient(Dialling{})
-		}
-	})
-	resp, err := c.HTTP.Do(req)
+	resp, err := c.client().Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", operation, err)
 	}
@@ -202,6 +214,15 @@ func (c *BatchClient) send(req *http.Request, operation string) (*http.Response,
 		Operation: operation,
 		Status:    resp.StatusCode,
 		Type:      errorType(data),
-		Message:   c.APIKey.hideIn(shorten(errorMessage(resp.StatusCode, data))),
+		Message:   c.APIKey.hideIn(refusalMessage(resp, data)),
 	}
+}
+
+func (c *BatchClient) client() *http.Client {
+	c.once.Do(func() {
+		if c.HTTP == nil {
+			c.HTTP = NewHTTPClient(Dialling{})
+		}
+	})
+	return c.HTTP
 }

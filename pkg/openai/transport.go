@@ -48,17 +48,24 @@ type Dialling struct {
 	// Clock stamps reads of the socket; nil is time.Now. It must be the clock of the
 	// Client that uses the connections.
 	Clock func() time.Time
-	// ConnectTimeout bounds the making of one connection, TLS included; 0 is 10 s.
+	// ConnectTimeout bounds the making of one connection, TLS included; 0 is
+	// DefaultConnectTimeout.
 	ConnectTimeout time.Duration
 	// Proxy chooses a proxy; nil is none, whatever the environment says, because a
 	// proxy in the path would be measured too. http.ProxyFromEnvironment asks it.
 	Proxy func(*http.Request) (*url.URL, error)
 	// TLS holds private roots or a client certificate.
 	TLS *tls.Config
-	// HTTP2 allows HTTP/2 where the server offers it. All streams then share one
-	// connection, and chunks are stamped when they reach their stream.
+	// HTTP2 speaks HTTP/2 instead of HTTP/1.1, without TLS by prior knowledge; a server
+	// that does not is an error. Many streams then share a connection, and chunks are
+	// stamped when they reach their stream.
 	HTTP2 bool
+	// Dialled counts the connections that were opened; may be nil.
+	Dialled *atomic.Int64
 }
+
+// DefaultConnectTimeout is the bound of a connection where none is given.
+const DefaultConnectTimeout = 10 * time.Second
 
 // NewHTTPClient makes an HTTP client for measuring: it keeps as many idle
 // connections as there were requests at once, asks for no compression, follows no
@@ -68,13 +75,14 @@ func NewHTTPClient(d Dialling) *http.Client {
 		d.Clock = time.Now
 	}
 	if d.ConnectTimeout == 0 {
-		d.ConnectTimeout = 10 * time.Second
+		d.ConnectTimeout = DefaultConnectTimeout
 	}
 	dialer := net.Dialer{Timeout: d.ConnectTimeout, KeepAlive: 15 * time.Second}
 	epoch := d.Clock()
 	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
+	protocols.SetHTTP1(!d.HTTP2)
 	protocols.SetHTTP2(d.HTTP2)
+	protocols.SetUnencryptedHTTP2(d.HTTP2)
 	return &http.Client{
 		Transport: &http.Transport{
 			Proxy: d.Proxy,
@@ -82,6 +90,9 @@ func NewHTTPClient(d Dialling) *http.Client {
 				conn, err := dialer.DialContext(ctx, network, address)
 				if err != nil {
 					return nil, err
+				}
+				if d.Dialled != nil {
+					d.Dialled.Add(1)
 				}
 				return &stampedConn{Conn: conn, clock: d.Clock, epoch: epoch}, nil
 			},

@@ -29,7 +29,8 @@ type Metadata struct {
 	Stack    json.RawMessage   `json:"stack"`  // stack.json as it was
 	Inputs   map[string]string `json:"inputs"` // file name to SHA-256
 	Host     Host              `json:"host"`
-	Versions map[string]string `json:"versions"` // tool or component to version
+	Versions map[string]string `json:"versions"`         // tool or component to version
+	Client   *ClientSettings   `json:"client,omitempty"` // of a run over HTTP
 	Load     LoadHealth        `json:"load"`
 	Warnings []string          `json:"warnings"`
 }
@@ -41,15 +42,17 @@ type Host struct {
 	CPUs int    `json:"cpus"`
 }
 
-// LoadHealth is the load generator's verdict on itself.
-type LoadHealth struct {
-	Due          int     `json:"due"`  // requests in the schedule
-	Sent         int     `json:"sent"` // of those, sent
-	LatenessP50S float64 `json:"lateness_p50_s"`
-	LatenessP99S float64 `json:"lateness_p99_s"`
-	LatenessMaxS float64 `json:"lateness_max_s"`
-	CPUSeconds   float64 `json:"cpu_s"`
-	WallSeconds  float64 `json:"wall_s"`
-	// SimulatedSeconds is the length of the run on the virtual clock, 0 on the wall clock.
-	SimulatedSeconds float64 `json:"simulated_s"`
+// ClientSettings is how a run over HTTP reached its stack. A bound of 0 is none.
+type ClientSettings struct {
+	ConnectTimeoutS    float64  `json:"connect_timeout_s"`
+	HeadersTimeoutS    float64  `json:"headers_timeout_s"`
+	FirstTokenTimeoutS float64  `json:"first_token_timeout_s"`
+	IdleTimeoutS       float64  `json:"idle_timeout_s"`
+	MaxAnswerBytes     int64    `json:"max_answer_bytes"`
+	HTTP               string   `json:"http"` // 1.1 or 2
+	CAFile             string   `json:"ca_file,omitempty"`
+	Proxy              string   `json:"proxy,omitempty"`
+	APIKey             bool     `json:"api_key"` // whether there was one
+	Tenant             string   `json:"tenant,omitempty"`
+	Headers            []string `json:"headers,omitempty"` // their names
 }

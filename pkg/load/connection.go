@@ -1,0 +1,211 @@
+package load
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"bgbench/pkg/openai"
+	"bgbench/pkg/record"
+)
+
+// TenantHeader names the tenant to the llm-d batch gateway (apiserver,
+// inputHeaders.tenant).
+const TenantHeader = "X-MaaS-Username"
+
+// ProxyFromEnvironment is the Connection.Proxy that asks HTTPS_PROXY and its kin.
+const ProxyFromEnvironment = "environment"
+
+// Connection is how a run reaches a stack over HTTP. The zero value is plain
+// HTTP/1.1, or TLS with the roots of the system, through no proxy.
+type Connection struct {
+	Timeouts openai.Timeouts
+	CAFile   string // PEM, besides the roots of the system; empty for none
+	Proxy    string // a URL, or ProxyFromEnvironment; empty for none
+	HTTP2    bool
+	// MaxAnswerBytes bounds an answer; 0 is openai.DefaultAnswerLimit.
+	MaxAnswerBytes int64
+	APIKey         openai.Secret
+	Tenant         string      // of batch jobs; empty for the gateway's default
+	Header         http.Header // on each request
+}
+
+// clients are what a Connection comes to, and what they count.
+type clients struct {
+	inference *openai.Client
+	batch     *openai.BatchClient
+	http      *http.Client
+	dialled   *atomic.Int64
+}
+
+// ParseHeaders reads lines of the form "Name: value".
+func ParseHeaders(lines []string) (http.Header, error) {
+	h := http.Header{}
+	for _, line := range lines {
+		name, value, ok := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		switch {
+		case !ok || !headerName(name) || !headerValue(value):
+			return nil, fmt.Errorf("header: found %q, expected NAME: VALUE", line)
+		case strings.EqualFold(name, "Authorization"):
+			return nil, errors.New("header: found Authorization, expected the API key in a file or in BG_API_KEY, where no list of processes shows it")
+		}
+		h.Add(name, value)
+	}
+	return h, nil
+}
+
+// headerName reports whether a name is a token of RFC 9110.
+func headerName(name string) bool {
+	for _, c := range name {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", c) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// headerValue reports whether a value fits on the line of a header.
+func headerValue(value string) bool {
+	return !strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f })
+}
+
+// ReadAPIKey reads the file of an API key.
+func ReadAPIKey(path string) (openai.Secret, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("API key: %w", err)
+	}
+	key, err := ParseAPIKey(string(text))
+	if err != nil {
+		return "", fmt.Errorf("API key: %s: %w", path, err)
+	}
+	return key, nil
+}
+
+// ParseAPIKey takes the blanks around a key off. Its errors do not tell the key.
+func ParseAPIKey(text string) (openai.Secret, error) {
+	text = strings.TrimSpace(text)
+	if text == "" || !headerValue(text) {
+		return "", fmt.Errorf("found %d characters that are no key, expected one line", len(text))
+	}
+	return openai.Secret(text), nil
+}
+
+// open makes the clients of a stack.
+func (c Connection) open(inferenceURL, batchURL string) (clients, error) {
+	made := clients{dialled: new(atomic.Int64)}
+	d := openai.Dialling{ConnectTimeout: c.Timeouts.Connect, HTTP2: c.HTTP2, Dialled: made.dialled}
+	var err error
+	if d.TLS, err = c.tls(); err != nil {
+		return clients{}, err
+	}
+	if d.Proxy, err = c.proxy(); err != nil {
+		return clients{}, err
+	}
+	made.http = openai.NewHTTPClient(d)
+	made.inference = &openai.Client{
+		BaseURL: inferenceURL, HTTP: made.http, APIKey: c.APIKey, Header: c.Header,
+		Timeouts: c.Timeouts, MaxAnswerBytes: c.MaxAnswerBytes,
+	}
+	header := c.Header.Clone()
+	if c.Tenant != "" {
+		if header == nil {
+			header = http.Header{}
+		}
+		header.Set(TenantHeader, c.Tenant)
+	}
+	// The Batch API has connections of its own: they are not those of the load.
+	d.Dialled = nil
+	made.batch = &openai.BatchClient{BaseURL: batchURL, HTTP: openai.NewHTTPClient(d), APIKey: c.APIKey, Header: header}
+	return made, nil
+}
+
+func (c clients) close() {
+	c.http.CloseIdleConnections()
+	c.batch.HTTP.CloseIdleConnections()
+}
+
+func (c Connection) tls() (*tls.Config, error) {
+	if c.CAFile == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(c.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("CA file: %w", err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("CA file: %s: found no certificate, expected one or more as PEM", c.CAFile)
+	}
+	return &tls.Config{RootCAs: roots}, nil
+}
+
+func (c Connection) proxy() (func(*http.Request) (*url.URL, error), error) {
+	switch c.Proxy {
+	case "":
+		return nil, nil
+	case ProxyFromEnvironment:
+		return http.ProxyFromEnvironment, nil
+	}
+	to, err := url.Parse(c.Proxy)
+	switch {
+	case err == nil && to.User != nil:
+		return nil, fmt.Errorf("proxy: found a user in the URL, expected it in HTTPS_PROXY together with %q, where no list of processes shows it", ProxyFromEnvironment)
+	case err != nil || to.Host == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, to.Scheme):
+		return nil, fmt.Errorf("proxy: found %q, expected a URL such as http://127.0.0.1:3128, or %s", c.Proxy, ProxyFromEnvironment)
+	}
+	return http.ProxyURL(to), nil
+}
+
+// settings is what run-metadata.json says of the connection: no secret, and of the
+// headers the names.
+func (c Connection) settings() *record.ClientSettings {
+	s := &record.ClientSettings{
+		ConnectTimeoutS: c.Timeouts.Connect.Seconds(), HeadersTimeoutS: c.Timeouts.Headers.Seconds(),
+		FirstTokenTimeoutS: c.Timeouts.FirstToken.Seconds(), IdleTimeoutS: c.Timeouts.Idle.Seconds(),
+		MaxAnswerBytes: c.MaxAnswerBytes, CAFile: c.CAFile, Proxy: c.Proxy, HTTP: "1.1", APIKey: c.APIKey != "", Tenant: c.Tenant,
+	}
+	if c.HTTP2 {
+		s.HTTP = "2"
+	}
+	if c.Timeouts.Connect == 0 {
+		s.ConnectTimeoutS = openai.DefaultConnectTimeout.Seconds()
+	}
+	if c.MaxAnswerBytes == 0 {
+		s.MaxAnswerBytes = openai.DefaultAnswerLimit
+	}
+	for name := range c.Header {
+		s.Headers = append(s.Headers, name)
+	}
+	slices.Sort(s.Headers)
+	return s
+}
+
+// Check says what is wrong with the settings, before anything is written.
+func (c Connection) Check() error {
+	for _, t := range []time.Duration{c.Timeouts.Connect, c.Timeouts.Headers, c.Timeouts.FirstToken, c.Timeouts.Idle} {
+		if t < 0 {
+			return fmt.Errorf("timeout: found %s, expected 0 or more", t)
+		}
+	}
+	if c.MaxAnswerBytes < 0 {
+		return fmt.Errorf("largest answer: found %d bytes, expected 0 or more", c.MaxAnswerBytes)
+	}
+	if c.Tenant != "" && !headerValue(c.Tenant) {
+		return fmt.Errorf("tenant: found %q, expected the value of a header", c.Tenant)
+	}
+	_, err := c.open("", "")
+	return err
+}

@@ -1,0 +1,251 @@
+package load
+
+import (
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bgbench/pkg/openai"
+	"bgbench/pkg/record"
+	"bgbench/pkg/sim/kernel"
+	"bgbench/pkg/spec"
+)
+
+func opened(t *testing.T, c Connection, inference, batch string) clients {
+	t.Helper()
+	made, err := c.open(inference, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(made.close)
+	return made
+}
+
+func TestARequestCarriesTheKeyTheTenantAndTheHeadersOfItsRun(t *testing.T) {
+	got := map[string]http.Header{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got[r.URL.Path] = r.Header
+		if r.URL.Path == openai.ChatPath {
+			write(w, chunk("a", 1, "stop"), "data: [DONE]\n\n")
+		}
+	}))
+	defer server.Close()
+	header, err := ParseHeaders([]string{"x-team: blue", "X-Team:red "})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := opened(t, Connection{APIKey: "k3y", Tenant: "acme", Header: header}, server.URL, server.URL)
+	c.inference.Stream(t.Context(), openai.Call{Body: []byte("{}")}, nil)
+	if err := c.check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for path, tenant := range map[string]string{openai.ChatPath: "", "/v1/batches": "acme"} {
+		h := got[path]
+		if h.Get("Authorization") != "Bearer k3y" || strings.Join(h["X-Team"], ",") != "blue,red" || h.Get(TenantHeader) != tenant {
+			t.Errorf("%s: found %v", path, h)
+		}
+	}
+}
+
+func TestACertificateOfAPrivateAuthorityNeedsItsFile(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		write(w, chunk("a", 1, "stop"), "data: [DONE]\n\n")
+	}))
+	defer server.Close()
+	server.Config.ErrorLog = nil
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(ca, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := opened(t, Connection{CAFile: ca}, server.URL, "").inference.Stream(t.Context(), openai.Call{}, nil)
+	if r.Status != record.StatusOK {
+		t.Errorf("with the file: found %s %q", r.Status, r.Error)
+	}
+	r = opened(t, Connection{}, server.URL, "").inference.Stream(t.Context(), openai.Call{}, nil)
+	if r.Status != record.StatusTransportError || !strings.Contains(r.Error, (x509.UnknownAuthorityError{}).Error()) {
+		t.Errorf("without the file: found %s %q", r.Status, r.Error)
+	}
+}
+
+func TestSettingsOfNoUseAreNamed(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		connection Connection
+		err        string
+	}{
+		"a file without certificate": {Connection{CAFile: empty}, "CA file: " + empty + ": found no certificate, expected one or more as PEM"},
+		"a file that is not there":   {Connection{CAFile: empty + "2"}, "CA file: open " + empty + "2: no such file or directory"},
+		"a proxy without scheme":     {Connection{Proxy: "localhost:3128"}, `proxy: found "localhost:3128", expected a URL such as http://127.0.0.1:3128, or environment`},
+		"a password in a flag":       {Connection{Proxy: "http://me:k3y@p:1"}, `proxy: found a user in the URL, expected it in HTTPS_PROXY together with "environment", where no list of processes shows it`},
+		"a negative time":            {Connection{Timeouts: openai.Timeouts{Idle: -time.Second}}, "timeout: found -1s, expected 0 or more"},
+		"a tenant of two lines":      {Connection{Tenant: "a\nb"}, `tenant: found "a\nb", expected the value of a header`},
+		"a negative size":            {Connection{MaxAnswerBytes: -1}, "largest answer: found -1 bytes, expected 0 or more"},
+	} {
+		if err := c.connection.Check(); err == nil || err.Error() != c.err {
+			t.Errorf("%s: found %v, expected %s", name, err, c.err)
+		}
+	}
+	for line, want := range map[string]string{
+		"no colon":               `header: found "no colon", expected NAME: VALUE`,
+		"a b: c":                 `header: found "a b: c", expected NAME: VALUE`,
+		": c":                    `header: found ": c", expected NAME: VALUE`,
+		"authorization: Bearer ": "header: found Authorization, expected the API key in a file or in BG_API_KEY, where no list of processes shows it",
+	} {
+		if _, err := ParseHeaders([]string{line}); err == nil || err.Error() != want {
+			t.Errorf("%q: found %v, expected %s", line, err, want)
+		}
+	}
+	if _, err := ReadAPIKey(empty); err == nil || err.Error() != "API key: "+empty+": found 0 characters that are no key, expected one line" {
+		t.Errorf("found %v", err)
+	}
+	if _, err := ParseAPIKey("two\nlines"); err == nil || strings.Contains(err.Error(), "two") {
+		t.Errorf("found %v, expected an error that does not tell the key", err)
+	}
+}
+
+func TestTheMetadataTellsNoSecret(t *testing.T) {
+	c := Connection{APIKey: "k3y", Tenant: "acme", Header: http.Header{"X-Token": {"t0ken"}}, Proxy: ProxyFromEnvironment, HTTP2: true}
+	text, err := json.Marshal(c.settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"connect_timeout_s":10,"headers_timeout_s":0,"first_token_timeout_s":0,"idle_timeout_s":0,"max_answer_bytes":536870912,"http":"2","proxy":"environment","api_key":true,"tenant":"acme","headers":["X-Token"]}`
+	if string(text) != want {
+		t.Errorf("found %s, expected %s", text, want)
+	}
+}
+
+// reviver starts a server anew as soon as a row says that it was gone.
+type reviver struct {
+	memory
+	revive func()
+}
+
+func (r *reviver) Request(row record.Request) {
+	if row.Status == record.StatusTransportError && r.revive != nil {
+		r.revive()
+		r.revive = nil
+	}
+	r.memory.Request(row)
+}
+
+func TestARunOutlivesTheRestartOfItsServer(t *testing.T) {
+	var served atomic.Int32
+	var server *httptest.Server
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		write(w, chunk("a", 1, "stop"), "data: [DONE]\n\n")
+		if served.Add(1) == 2 {
+			server.Listener.Close() // and the connections with the answer
+			w.Header().Set("Connection", "close")
+			panic(http.ErrAbortHandler)
+		}
+	})
+	server = httptest.NewServer(handler)
+	address := server.Listener.Addr().String()
+	set := testSet(t, dues(0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6))
+	set.Manifest.Profile.Interactive.Phases = []spec.Phase{{Name: "burst", Rate: 1, Duration: spec.Duration(700 * time.Millisecond)}}
+	k := kernel.NewWall()
+	c := opened(t, Connection{}, server.URL, "")
+	r, _ := virtualReplay(t, set, k, HTTPTransport{K: k, Client: c.inference}, nil, spec.Backlog{Concurrency: 1})
+	rows := &reviver{revive: func() {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		again := &http.Server{Handler: handler}
+		go again.Serve(l)
+		t.Cleanup(func() { again.Close() })
+	}}
+	r.cfg.Rows = rows
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	server.CloseClientConnections()
+	failed := 0
+	for _, row := range rows.requests {
+		if row.Status == record.StatusTransportError {
+			failed++
+		}
+	}
+	h := r.health()
+	if failed == 0 || len(rows.requests) != 7 || len(h.Outages) != 1 {
+		t.Fatalf("found %d rows, %d of them failed, and outages %+v", len(rows.requests), failed, h.Outages)
+	}
+	o := h.Outages[0]
+	if o.Endpoint != "inference" || o.Failed != failed || o.EndedAt == nil || !o.EndedAt.After(o.StartedAt) {
+		t.Errorf("found %+v, expected an outage of %d requests that ended", o, failed)
+	}
+	if w := strings.Join(r.Warnings(), "\n"); !strings.Contains(w, "the inference endpoint gave no answer from ") {
+		t.Errorf("warnings: %s", w)
+	}
+}
+
+func TestAnOutageIsWhatLiesBetweenTwoAnswers(t *testing.T) {
+	const s = time.Second
+	refused := func(at time.Duration) Attempt {
+		return Attempt{Status: record.StatusTransportError, Done: At(at)}
+	}
+	answered := func(at time.Duration) Attempt {
+		return Attempt{Status: record.StatusOK, Headers: At(at), Done: At(at + s)}
+	}
+	cut := func(headers, done time.Duration) Attempt {
+		return Attempt{Status: record.StatusTransportError, Headers: At(headers), Done: At(done)}
+	}
+	for name, c := range map[string]struct {
+		attempts []Attempt
+		want     []string
+	}{
+		"answers only":                           {[]Attempt{answered(1 * s), answered(2 * s)}, nil},
+		"one failure":                            {[]Attempt{answered(1 * s), refused(2 * s), answered(3 * s)}, []string{"2-3 1"}},
+		"several failures are one outage":        {[]Attempt{refused(2 * s), refused(3 * s), answered(4 * s)}, []string{"2-4 2"}},
+		"an answer that began before is no sign": {[]Attempt{refused(5 * s), answered(4 * s), refused(6 * s), answered(9 * s)}, []string{"5-9 2"}},
+		"a stream that was cut begins one":       {[]Attempt{cut(1*s, 7*s), answered(8 * s)}, []string{"7-8 1"}},
+		"one that lasts has no end":              {[]Attempt{answered(1 * s), refused(2 * s)}, []string{"2- 1"}},
+		"a refusal is an answer":                 {[]Attempt{refused(1 * s), {Status: record.StatusHTTPError, Headers: At(2 * s)}}, []string{"1-2 1"}},
+	} {
+		k := kernel.NewVirtual()
+		o := outage{k: k, endpoint: "inference"}
+		for _, a := range c.attempts {
+			o.attempt(a)
+		}
+		past, more := o.close()
+		var got []string
+		for _, p := range past {
+			text := p.StartedAt.Sub(k.Epoch()).String() + "-"
+			if p.EndedAt != nil {
+				text += p.EndedAt.Sub(k.Epoch()).String()
+			}
+			got = append(got, strings.ReplaceAll(text, "s", "")+" "+string(rune('0'+p.Failed)))
+		}
+		if strings.Join(got, ",") != strings.Join(c.want, ",") || more != 0 {
+			t.Errorf("%s: found %q, expected %q", name, got, c.want)
+		}
+	}
+}
+
+func TestTheListOfOutagesIsBounded(t *testing.T) {
+	o := outage{k: kernel.NewVirtual()}
+	for i := range time.Duration(maxOutages + 5) {
+		o.lost(2 * i)
+		o.answered(2*i + 1)
+	}
+	if past, more := o.close(); len(past) != maxOutages || more != 5 {
+		t.Errorf("found %d outages and %d more", len(past), more)
+	}
+}
