@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"bgbench/pkg/record"
 )
 
 // upTo is 1, 2, … n.
@@ -94,7 +96,7 @@ func TestTokenGaps(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, appendTokenGaps(nil, c.gaps, c.tokens)); diff != "" {
+			if diff := cmp.Diff(c.want, record.AppendTokenGaps(nil, c.gaps, c.tokens)); diff != "" {
 				t.Error(diff)
 			}
 		})

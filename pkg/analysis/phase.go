@@ -38,7 +38,7 @@ func (p *phaseRows) add(q record.Request) {
 	p.tpot.add(q.TPOTS)
 	p.e2e.add(q.E2ES)
 	p.e2eFromDue.add(q.E2EFromDueS)
-	p.itl.values = appendTokenGaps(p.itl.values, q.ChunkGapS, q.ChunkTokens)
+	p.itl.values = record.AppendTokenGaps(p.itl.values, q.ChunkGapS, q.ChunkTokens)
 	if q.OutputTokens != nil {
 		p.outputTokens += *q.OutputTokens
 	}
@@ -50,29 +50,6 @@ func (p *phaseRows) add(q record.Request) {
 			p.withCached++
 		}
 	}
-}
-
-// appendTokenGaps divides each gap over the tokens of the chunk that ended it: a
-// chunk of k tokens after a gap g is k gaps of g/k, so that a server which sends
-// four tokens at a time is not taken for one four times as slow, and as many gaps
-// weigh as there were tokens. A chunk that brought text but no token (a character
-// in several parts) lends its gap to the next one.
-func appendTokenGaps(to []float32, gaps []float32, tokens []int32) []float32 {
-	var lent float32
-	for i, gap := range gaps {
-		gap += lent
-		k := tokens[i+1]
-		if k == 0 {
-			lent = gap
-			continue
-		}
-		lent = 0
-		each := gap / float32(k)
-		for range k {
-			to = append(to, each)
-		}
-	}
-	return to
 }
 
 func (p *phaseRows) summary(key phaseClass, window float64) PhaseSummary {

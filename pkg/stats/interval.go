@@ -10,20 +10,20 @@ import (
 type Interval struct{ Low, High float64 }
 
 // Mean is the arithmetic mean of x, which is not empty.
-func Mean(x []float64) float64 {
+func Mean[F ~float32 | ~float64](x []F) float64 {
 	var sum float64
 	for _, v := range x {
-		sum += v
+		sum += float64(v)
 	}
 	return sum / float64(len(x))
 }
 
 // SD is the standard deviation with divisor n−1; x has at least 2 values.
-func SD(x []float64) float64 {
+func SD[F ~float32 | ~float64](x []F) float64 {
 	mean := Mean(x)
 	var sum float64
 	for _, v := range x {
-		sum += (v - mean) * (v - mean)
+		sum += (float64(v) - mean) * (float64(v) - mean)
 	}
 	return math.Sqrt(sum / float64(len(x)-1))
 }
