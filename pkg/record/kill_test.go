@@ -6,12 +6,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestMain lets the test binary be the process that is killed.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("BG_TEST_WRITE_UNTIL_KILLED"); path != "" {
 		writeUntilKilled(path)
+	}
+	if path := os.Getenv("BG_TEST_SAMPLE_UNTIL_KILLED"); path != "" {
+		sampleUntilKilled(path)
 	}
 	os.Exit(m.Run())
 }
@@ -48,5 +52,47 @@ func TestKilledWriterLosesNoWholeBatch(t *testing.T) {
 	// The rest may have been written by the second that passed.
 	if rows != batchRows && rows != batchRows+10 {
 		t.Errorf("found %d rows, expected %d or 10 more", rows, batchRows)
+	}
+}
+
+// sampleUntilKilled says when its rows have waited for as long as a row may.
+func sampleUntilKilled(path string) {
+	w, err := Create[Sample](path, nil)
+	if err != nil {
+		panic(err)
+	}
+	if err := w.Write(benchSamples(3)...); err != nil {
+		panic(err)
+	}
+	for { // a frame behind the first, which has no rows
+		about, err := os.Stat(Partial(path))
+		if err != nil {
+			panic(err)
+		}
+		if about.Size() > 1000 {
+			break
+		}
+		time.Sleep(flushEvery / 100)
+	}
+	os.Stdout.WriteString("written\n")
+	select {}
+}
+
+func TestKilledWriterOfSamplesLosesNoFlushedRow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "metrics.parquet")
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "BG_TEST_SAMPLE_UNTIL_KILLED="+path)
+	stdout, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	must(t, cmd.Process.Kill())
+	_ = cmd.Wait() // killed, as asked for
+	rows, err := Recover[Sample](Partial(path), path)
+	must(t, err)
+	if rows != 3000 || len(readAll[Sample](t, path)) != 3000 {
+		t.Errorf("found %d rows, expected 3000", rows)
 	}
 }

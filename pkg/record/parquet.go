@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -119,19 +121,14 @@ func nullsBeyond(f *parquet.File, found, want parquet.LeafColumn) int64 {
 }
 
 // writeParquet writes rows as a Parquet file and returns how many there were.
-// Samples must come sorted.
-func writeParquet[T Row](w io.Writer, meta map[string]string, batches iter.Seq2[[]T, error]) (int64, error) {
+// Samples must come sorted. It asks for the metadata when it has all rows.
+func writeParquet[T Row](w io.Writer, meta func() map[string]string, batches iter.Seq2[[]T, error]) (int64, error) {
 	s := schemaOf[T]()
 	options := []parquet.WriterOption{
 		s.parquet,
 		parquet.Compression(&parquet.Zstd),
 		parquet.MaxRowsPerRowGroup(rowGroupRows),
 		parquet.KeyValueMetadata(SchemaKey, s.tag()),
-	}
-	for key, value := range meta {
-		if key != SchemaKey {
-			options = append(options, parquet.KeyValueMetadata(key, value))
-		}
 	}
 	if s == sampleSchema {
 		options = append(options, parquet.SortingWriterConfig(parquet.SortingColumns(
@@ -156,6 +153,12 @@ func writeParquet[T Row](w io.Writer, meta map[string]string, batches iter.Seq2[
 				return count, err
 			}
 			inGroup = 0
+		}
+	}
+	all := meta()
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if key != SchemaKey {
+			out.SetKeyValueMetadata(key, all[key])
 		}
 	}
 	return count, out.Close()

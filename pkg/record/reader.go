@@ -21,8 +21,8 @@ type Reader[T Row] struct {
 	close func() error
 }
 
-// ReadFile opens a Parquet file, or an Arrow IPC stream in a file, such as the
-// .partial of a writer.
+// ReadFile opens a Parquet file, an Arrow IPC stream in a file, or the .partial of a
+// writer.
 func ReadFile[T Row](path string) (*Reader[T], error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -65,6 +65,8 @@ func open[T Row](f *os.File, name string, r *bufio.Reader) (*Reader[T], error) {
 		err = out.openParquetFile(f)
 	case bytes.Equal(magic, parquetMagic):
 		err = out.openParquetStream(r)
+	case bytes.Equal(magic, sampleLogMagic):
+		err = out.openSampleLog(r)
 	case string(magic) == "ARRO":
 		return nil, fmt.Errorf("reading %s: found an Arrow IPC file, %s", name, expected)
 	default:
@@ -76,7 +78,8 @@ func open[T Row](f *os.File, name string, r *bufio.Reader) (*Reader[T], error) {
 	return out, nil
 }
 
-// Meta returns the metadata of the file or stream, SchemaKey included.
+// Meta returns the metadata of the file or stream, SchemaKey included. Those of the
+// unfinished file of samples are complete at its end.
 func (r *Reader[T]) Meta() map[string]string { return r.meta }
 
 // All yields the rows in order. An error ends the sequence; the rows before it are

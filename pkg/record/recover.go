@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path/filepath"
 )
 
 // Finish turns the finished stream in the file partial into the Parquet file to and
@@ -51,7 +52,7 @@ func transcode[T Row](partial, to string, cutOff bool) (int64, error) {
 	}
 	defer os.Remove(temporary) // fails harmlessly after the rename
 	defer out.Close()
-	rows, err := writeParquet(out, in.Meta(), sorted(batches))
+	rows, err := writeParquet(out, in.Meta, sorted(filepath.Dir(to), batches))
 	if err == nil {
 		err = out.Sync()
 	}

@@ -10,24 +10,14 @@ import (
 )
 
 // sorted yields samples by metric, series and time, which lets zstd and the
-// statistics of a row group do their work, and other rows as they come.
-func sorted[T Row](batches iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
+// statistics of a row group do their work, and other rows as they come. What memory
+// should not hold waits in a file in dir.
+func sorted[T Row](dir string, batches iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
 	samples, ok := any(batches).(iter.Seq2[[]Sample, error])
 	if !ok {
 		return batches
 	}
-	var inOrder iter.Seq2[[]Sample, error] = func(yield func([]Sample, error) bool) {
-		var all SampleSet
-		for rows, err := range samples {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			all.Add(rows...)
-		}
-		all.batches()(yield)
-	}
-	return any(inOrder).(iter.Seq2[[]T, error])
+	return any(sortSamples(dir, spillPoints, samples)).(iter.Seq2[[]T, error])
 }
 
 // SampleSet collects samples and gives them back sorted by metric, series and time.
@@ -81,7 +71,7 @@ func (set *SampleSet) of(key seriesKey) *series {
 
 // WriteParquet writes the samples as a Parquet file.
 func (set *SampleSet) WriteParquet(w io.Writer) error {
-	_, err := writeParquet(w, nil, set.batches())
+	_, err := writeParquet(w, func() map[string]string { return nil }, set.batches())
 	return err
 }
 
@@ -89,9 +79,7 @@ func (set *SampleSet) WriteParquet(w io.Writer) error {
 // next ones are asked for.
 func (set *SampleSet) batches() iter.Seq2[[]Sample, error] {
 	return func(yield func([]Sample, error) bool) {
-		keys := slices.SortedFunc(maps.Keys(set.series), func(a, b seriesKey) int {
-			return cmp.Or(cmp.Compare(a.metric, b.metric), cmp.Compare(a.id, b.id))
-		})
+		keys := set.keys()
 		var buffer []Sample // new ones for each series took longer than all the rest (BenchmarkSampleSet)
 		for _, key := range keys {
 			for rows := range set.series[key].batches(&buffer) {
@@ -101,6 +89,13 @@ func (set *SampleSet) batches() iter.Seq2[[]Sample, error] {
 			}
 		}
 	}
+}
+
+// keys returns the series in order.
+func (set *SampleSet) keys() []seriesKey {
+	return slices.SortedFunc(maps.Keys(set.series), func(a, b seriesKey) int {
+		return cmp.Or(cmp.Compare(a.metric, b.metric), cmp.Compare(a.id, b.id))
+	})
 }
 
 // series is the samples of one series.
@@ -136,7 +131,7 @@ func (s *series) add(row *Sample) {
 }
 
 func (s *series) batches(buffer *[]Sample) iter.Seq[[]Sample] {
-	slices.SortStableFunc(s.points, func(a, b point) int { return cmp.Compare(a.at, b.at) })
+	s.sort()
 	return func(yield func([]Sample) bool) {
 		for points := range slices.Chunk(s.points, batchRows) {
 			rows := slices.Grow((*buffer)[:0], len(points))[:len(points)]

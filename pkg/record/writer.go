@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -12,8 +13,8 @@ import (
 const flushEvery = time.Second
 
 // Writer writes a file of rows that appears when it is whole. Until then the rows
-// are in NAME.partial, an Arrow IPC stream, at most a second behind, so that a
-// killed run loses no more. It is safe for concurrent use; what the fields of a row
+// are in NAME.partial, an Arrow IPC stream or a log of samples, at most a second
+// behind, so that a killed run loses no more. It is safe for concurrent use; what the fields of a row
 // point to must not change after Write.
 type Writer[T Row] struct {
 	path string
@@ -21,7 +22,25 @@ type Writer[T Row] struct {
 
 	mu     sync.Mutex
 	file   *os.File // nil when closed or abandoned
-	stream *StreamWriter[T]
+	stream rowWriter[T]
+}
+
+// rowWriter writes the unfinished file.
+type rowWriter[T Row] interface {
+	Write(rows ...T) error
+	Flush() error
+	Close() error // ends the rows, not the file
+}
+
+func newRowWriter[T Row](w io.Writer, meta map[string]string) (rowWriter[T], error) {
+	if schemaOf[T]() != sampleSchema {
+		return NewStreamWriter[T](w, meta)
+	}
+	log, err := newSampleLog(w, meta)
+	if err != nil {
+		return nil, err
+	}
+	return any(log).(rowWriter[T]), nil
 }
 
 // Create makes NAME.partial for the Parquet file called path, and the folders above
@@ -35,7 +54,7 @@ func Create[T Row](path string, meta map[string]string) (*Writer[T], error) {
 		return nil, fmt.Errorf("creating %s: %w", path, err)
 	}
 	w := &Writer[T]{path: path, file: f}
-	w.stream, err = NewStreamWriter[T](&tail{file: f}, meta)
+	w.stream, err = newRowWriter[T](&tail{file: f}, meta)
 	if err != nil {
 		f.Close()
 		os.Remove(Partial(path))
@@ -80,10 +99,21 @@ func (w *Writer[T]) Write(rows ...T) error {
 	return w.stream.Write(rows...)
 }
 
+// SetMeta adds metadata to the unfinished file of samples.
+func SetMeta(w *Writer[Sample], key, value string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.file == nil {
+		return fmt.Errorf("writing %s: %w", w.path, os.ErrClosed)
+	}
+	w.stream.(*sampleLog).setMeta(key, value)
+	return nil
+}
+
 // Close turns NAME.partial into the Parquet file and removes it. If that fails,
 // NAME.partial stays. After Abandon, Close does nothing.
 func (w *Writer[T]) Close() error {
-	closed, err := w.end((*StreamWriter[T]).Close)
+	closed, err := w.end(rowWriter[T].Close)
 	if closed || err != nil {
 		return err
 	}
@@ -93,13 +123,13 @@ func (w *Writer[T]) Close() error {
 // Abandon writes what waits and keeps NAME.partial, from which Recover makes a
 // Parquet file. After Close, Abandon does nothing.
 func (w *Writer[T]) Abandon() error {
-	_, err := w.end((*StreamWriter[T]).Flush)
+	_, err := w.end(rowWriter[T].Flush)
 	return err
 }
 
 // end closes the file after a last act of the stream, and says whether it was
 // closed already.
-func (w *Writer[T]) end(last func(*StreamWriter[T]) error) (closed bool, err error) {
+func (w *Writer[T]) end(last func(rowWriter[T]) error) (closed bool, err error) {
 	w.stop()
 	w.mu.Lock()
 	defer w.mu.Unlock()
