@@ -91,7 +91,7 @@ func TestBootstrapOfTheCityRatio(t *testing.T) {
 
 func TestTheSameSeedGivesTheSameInterval(t *testing.T) {
 	interval := func(seed uint64) Interval {
-		return Bootstrap[float64]{Mean, 200, rand.NewPCG(seed, 0)}.Percentile(spatial, 0.95)
+		return Bootstrap[float64]{Mean[float64], 200, rand.NewPCG(seed, 0)}.Percentile(spatial, 0.95)
 	}
 	if interval(1) != interval(1) || interval(1) == interval(2) {
 		t.Errorf("seed 1 gives %v and %v, seed 2 %v", interval(1), interval(1), interval(2))
@@ -156,7 +156,7 @@ func TestHierarchicalOfSingleValuesIsStudents(t *testing.T) {
 	for i, v := range spatial {
 		trials[i] = []float64{v}
 	}
-	b := Bootstrap[float64]{Mean, 20000, rand.NewPCG(1, 2)}
+	b := Bootstrap[float64]{Mean[float64], 20000, rand.NewPCG(1, 2)}
 	nested, student := b.Hierarchical(trials, 0.95), MeanInterval(spatial, 0.95)
 	near(t, "low", nested.Low, student.Low, 0.4)
 	near(t, "high", nested.High, student.High, 0.4)

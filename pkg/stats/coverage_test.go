@@ -198,5 +198,5 @@ func factors(random *rand.Rand, n int, sigma float64) []float64 {
 }
 
 func bootstrapMean(random *rand.Rand) Bootstrap[float64] {
-	return Bootstrap[float64]{Statistic: Mean, Resamples: 500, Source: rand.NewPCG(random.Uint64(), 0)}
+	return Bootstrap[float64]{Statistic: Mean[float64], Resamples: 500, Source: rand.NewPCG(random.Uint64(), 0)}
 }
