@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/parquet-go/parquet-go/encoding"
 )
 
 // cell carries the values of one Go type into Arrow builders and out of Arrow
@@ -17,6 +18,8 @@ type cell struct {
 	write func(b array.Builder, from fields)
 	// read fills the fields.
 	read func(a arrow.Array, to fields, few bool)
+	// fill fills the fields from the pages of a Parquet column.
+	fill filler
 }
 
 // instant is the type of every point in time: DuckDB cuts nanoseconds off and
@@ -24,20 +27,20 @@ type cell struct {
 var instant = &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}
 
 var cells = map[reflect.Type]cell{
-	reflect.TypeFor[string]():     {arrow.BinaryTypes.String, writeStrings, readStrings},
-	reflect.TypeFor[*string]():    {arrow.BinaryTypes.String, writeStringPointers, readStringPointers},
-	reflect.TypeFor[bool]():       {arrow.FixedWidthTypes.Boolean, writeValues[bool, *array.BooleanBuilder], readValues[bool, *array.Boolean]},
-	reflect.TypeFor[*bool]():      {arrow.FixedWidthTypes.Boolean, writePointers[bool, *array.BooleanBuilder], readPointers[bool, *array.Boolean]},
-	reflect.TypeFor[int32]():      {arrow.PrimitiveTypes.Int32, writeValues[int32, *array.Int32Builder], readValues[int32, *array.Int32]},
-	reflect.TypeFor[*int32]():     {arrow.PrimitiveTypes.Int32, writePointers[int32, *array.Int32Builder], readPointers[int32, *array.Int32]},
-	reflect.TypeFor[int64]():      {arrow.PrimitiveTypes.Int64, writeValues[int64, *array.Int64Builder], readValues[int64, *array.Int64]},
-	reflect.TypeFor[*int64]():     {arrow.PrimitiveTypes.Int64, writePointers[int64, *array.Int64Builder], readPointers[int64, *array.Int64]},
-	reflect.TypeFor[float64]():    {arrow.PrimitiveTypes.Float64, writeValues[float64, *array.Float64Builder], readValues[float64, *array.Float64]},
-	reflect.TypeFor[*float64]():   {arrow.PrimitiveTypes.Float64, writePointers[float64, *array.Float64Builder], readPointers[float64, *array.Float64]},
-	reflect.TypeFor[time.Time]():  {instant, writeInstants, readInstants},
-	reflect.TypeFor[*time.Time](): {instant, writeInstantPointers, readInstantPointers},
-	reflect.TypeFor[[]float32]():  {listOf(arrow.PrimitiveTypes.Float32), writeLists[float32, *array.Float32Builder], readFloat32Lists},
-	reflect.TypeFor[[]int32]():    {listOf(arrow.PrimitiveTypes.Int32), writeLists[int32, *array.Int32Builder], readInt32Lists},
+	reflect.TypeFor[string]():     {arrow.BinaryTypes.String, writeStrings, readStrings, fillValues(words)},
+	reflect.TypeFor[*string]():    {arrow.BinaryTypes.String, writeStringPointers, readStringPointers, fillPointers(words)},
+	reflect.TypeFor[bool]():       {arrow.FixedWidthTypes.Boolean, writeValues[bool, *array.BooleanBuilder], readValues[bool, *array.Boolean], fillValues(booleans)},
+	reflect.TypeFor[*bool]():      {arrow.FixedWidthTypes.Boolean, writePointers[bool, *array.BooleanBuilder], readPointers[bool, *array.Boolean], fillPointers(booleans)},
+	reflect.TypeFor[int32]():      {arrow.PrimitiveTypes.Int32, writeValues[int32, *array.Int32Builder], readValues[int32, *array.Int32], fillValues(fixed((*encoding.Values).Int32))},
+	reflect.TypeFor[*int32]():     {arrow.PrimitiveTypes.Int32, writePointers[int32, *array.Int32Builder], readPointers[int32, *array.Int32], fillPointers(fixed((*encoding.Values).Int32))},
+	reflect.TypeFor[int64]():      {arrow.PrimitiveTypes.Int64, writeValues[int64, *array.Int64Builder], readValues[int64, *array.Int64], fillValues(fixed((*encoding.Values).Int64))},
+	reflect.TypeFor[*int64]():     {arrow.PrimitiveTypes.Int64, writePointers[int64, *array.Int64Builder], readPointers[int64, *array.Int64], fillPointers(fixed((*encoding.Values).Int64))},
+	reflect.TypeFor[float64]():    {arrow.PrimitiveTypes.Float64, writeValues[float64, *array.Float64Builder], readValues[float64, *array.Float64], fillValues(fixed((*encoding.Values).Double))},
+	reflect.TypeFor[*float64]():   {arrow.PrimitiveTypes.Float64, writePointers[float64, *array.Float64Builder], readPointers[float64, *array.Float64], fillPointers(fixed((*encoding.Values).Double))},
+	reflect.TypeFor[time.Time]():  {instant, writeInstants, readInstants, fillValues(instants)},
+	reflect.TypeFor[*time.Time](): {instant, writeInstantPointers, readInstantPointers, fillPointers(instants)},
+	reflect.TypeFor[[]float32]():  {listOf(arrow.PrimitiveTypes.Float32), writeLists[float32, *array.Float32Builder], readFloat32Lists, fillLists((*encoding.Values).Float)},
+	reflect.TypeFor[[]int32]():    {listOf(arrow.PrimitiveTypes.Int32), writeLists[int32, *array.Int32Builder], readInt32Lists, fillLists((*encoding.Values).Int32)},
 }
 
 // listOf names the element as Parquet does.

@@ -41,12 +41,12 @@ func (r *Reader[T]) openParquetFile(f *os.File) error {
 	return r.openParquet(f, info.Size())
 }
 
-func (r *Reader[T]) openParquet(from io.ReaderAt, size int64) error {
+func (r *Reader[T]) openParquet(from io.ReaderAt, size int64) (err error) {
+	defer guard(&err)
 	f, err := parquet.OpenFile(from, size, parquet.SkipBloomFilters(true))
 	if err != nil {
 		return fmt.Errorf("it begins like Parquet, but its footer cannot be read (is it whole?): %w", err)
 	}
-	r.parquet = true
 	r.meta = make(map[string]string)
 	for _, kv := range f.Metadata().KeyValueMetadata {
 		r.meta[kv.Key] = kv.Value
@@ -59,17 +59,8 @@ func (r *Reader[T]) openParquet(from io.ReaderAt, size int64) error {
 	if err := s.checkParquet(f); err != nil {
 		return err
 	}
-	rows := parquet.NewGenericReader[T](f, s.parquet)
-	r.next = func() ([]T, error) {
-		// Fresh memory for each batch: the reader may write through the pointers of
-		// rows that it finds in the slice.
-		batch := make([]T, readRows)
-		n, err := rows.Read(batch)
-		if n > 0 || err == nil {
-			return batch[:n], nil
-		}
-		return nil, err
-	}
+	r.groups = &groupReader[T]{schema: s, file: f, groups: f.RowGroups()}
+	r.next = r.groups.next
 	return nil
 }
 

@@ -14,8 +14,8 @@ import (
 type Reader[T Row] struct {
 	name string // of the file, for errors
 	meta map[string]string
-	// parquet says that the rows come from a Parquet file.
-	parquet bool
+	// groups are those of a Parquet file, nil for a stream.
+	groups *groupReader[T]
 	// next returns the next rows, which the caller owns; io.EOF at the end.
 	next  func() ([]T, error)
 	close func() error
@@ -81,6 +81,28 @@ func open[T Row](f *os.File, name string, r *bufio.Reader) (*Reader[T], error) {
 // Meta returns the metadata of the file or stream, SchemaKey included. Those of the
 // unfinished file of samples are complete at its end.
 func (r *Reader[T]) Meta() map[string]string { return r.meta }
+
+// Only makes All leave out the rows whose string column, which must not be nullable,
+// has a value that is not wanted. Of a Parquet file they are not even read.
+func (r *Reader[T]) Only(column string, wanted func(string) bool) {
+	if r.groups != nil {
+		r.groups.only = &only{column, wanted}
+		return
+	}
+	offset := schemaOf[T]().offset(column)
+	next := r.next
+	r.next = func() ([]T, error) {
+		rows, err := next()
+		kept := rows[:0]
+		texts := fieldsOf(rows, offset)
+		for i := range rows {
+			if wanted(*at[string](texts, i)) {
+				kept = append(kept, rows[i])
+			}
+		}
+		return kept, err
+	}
+}
 
 // All yields the rows in order. An error ends the sequence; the rows before it are
 // good. All can be used once.

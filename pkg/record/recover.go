@@ -19,7 +19,7 @@ func Finish[T Row](partial, to string) error {
 	if err := in.Close(); err != nil {
 		return err
 	}
-	if in.parquet {
+	if in.groups != nil {
 		return os.Rename(partial, to)
 	}
 	if _, err := transcode[T](partial, to, false); err != nil {

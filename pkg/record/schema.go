@@ -84,6 +84,16 @@ func mustSchema[T Row](name string) *schema {
 	return s
 }
 
+// offset is where a row has the field of a column.
+func (s *schema) offset(column string) uintptr {
+	for _, c := range s.columns {
+		if c.name == column {
+			return c.offset
+		}
+	}
+	panic("record: schema " + s.name + " has no column " + column)
+}
+
 // checkTag compares the value of SchemaKey, if there is one: a file that another
 // program rewrote has lost it, and then the columns alone decide.
 func (s *schema) checkTag(found string, ok bool) error {

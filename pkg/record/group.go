@@ -1,0 +1,143 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// groupReader reads the rows of a Parquet file, row group by row group, some rows of
+// all columns at a time.
+type groupReader[T Row] struct {
+	schema *schema
+	file   *parquet.File
+	only   *only
+
+	groups  []parquet.RowGroup // those that follow the current one
+	columns []*pageReader      // of the current one
+	ranges  []rowRange         // of the current one, not read
+}
+
+// rowRange is the rows of a row group from one up to another.
+type rowRange struct{ from, to int64 }
+
+// only selects rows by a string column without nulls.
+type only struct {
+	column string
+	wanted func(string) bool
+}
+
+// guard turns a panic into an error: parquet-go does not check all of what it read, so
+// a damaged file may show as one.
+func guard(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("damaged file: %v", p)
+	}
+}
+
+// next returns some rows.
+func (g *groupReader[T]) next() (rows []T, err error) {
+	defer guard(&err)
+	for len(g.ranges) == 0 {
+		if err := g.closeGroup(); err != nil {
+			return nil, err
+		}
+		if len(g.groups) == 0 {
+			return nil, io.EOF
+		}
+		if err := g.openGroup(); err != nil {
+			return nil, err
+		}
+	}
+	of := &g.ranges[0]
+	rows = make([]T, min(readRows, of.to-of.from))
+	for i, c := range g.schema.columns {
+		if err := g.fill(i, c, of.from, rows); err != nil {
+			return nil, fmt.Errorf("column %s: %w", c.name, err)
+		}
+	}
+	if of.from += int64(len(rows)); of.from == of.to {
+		g.ranges = g.ranges[1:]
+	}
+	return rows, nil
+}
+
+func (g *groupReader[T]) fill(i int, c column, from int64, rows []T) error {
+	r := g.columns[i]
+	if r.row != from {
+		if err := r.seek(from); err != nil {
+			return err
+		}
+	}
+	return c.fill(r, fieldsOf(rows, c.offset))
+}
+
+func (g *groupReader[T]) openGroup() error {
+	group := g.groups[0]
+	g.groups = g.groups[1:]
+	g.ranges = []rowRange{{0, group.NumRows()}}
+	if g.only != nil {
+		var err error
+		if g.ranges, err = g.only.in(g.reader(group, g.only.column), group.NumRows()); err != nil {
+			return fmt.Errorf("column %s: %w", g.only.column, err)
+		}
+	}
+	if len(g.ranges) == 0 || group.NumRows() == 0 {
+		g.ranges = nil
+		return nil
+	}
+	g.columns = g.columns[:0]
+	for _, c := range g.schema.columns {
+		g.columns = append(g.columns, g.reader(group, c.name))
+	}
+	return nil
+}
+
+func (g *groupReader[T]) closeGroup() error {
+	var all error
+	for _, r := range g.columns {
+		all = errors.Join(all, r.close())
+	}
+	g.columns = g.columns[:0]
+	return all
+}
+
+// reader reads a column of the schema, which checkParquet has found in the file.
+func (g *groupReader[T]) reader(group parquet.RowGroup, name string) *pageReader {
+	for _, path := range g.schema.parquet.Columns() {
+		if path[0] == name {
+			leaf, _ := g.file.Schema().Lookup(path...)
+			return newPageReader(group.ColumnChunks()[leaf.ColumnIndex], leaf)
+		}
+	}
+	panic("record: schema " + g.schema.name + " has no column " + name)
+}
+
+// in returns the rows of a group that are wanted. r reads the column.
+func (o *only) in(r *pageReader, rows int64) ([]rowRange, error) {
+	defer r.close()
+	var ranges []rowRange
+	wanted, last, known := false, "", false
+	for row := int64(0); row < rows; {
+		n, err := r.some(int(rows - row))
+		if err != nil {
+			return nil, err
+		}
+		text := words(r)
+		for range n {
+			// Rows of one value mostly follow each other.
+			if word := text(r.take()); !known || word != last {
+				wanted, last, known = o.wanted(word), word, true
+			}
+			if at := len(ranges) - 1; wanted && at >= 0 && ranges[at].to == row {
+				ranges[at].to++
+			} else if wanted {
+				ranges = append(ranges, rowRange{row, row + 1})
+			}
+			row++
+		}
+	}
+	return ranges, nil
+}
