@@ -28,8 +28,8 @@ func checkCommand(env cli.Env) *urfave.Command {
 		),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "baseline", Required: true, Usage: "results.json `FILE` to compare with"},
-			&urfave.Float64Flag{Name: "within", Value: 0.05, Usage: "largest difference of medians, as a `SHARE` of the baseline's"},
-			&urfave.StringSliceFlag{Name: "metric", Usage: "`KEY` of a metric, as docs/results.md names them (default: p50 of TTFT and ITL in bursts)"},
+			&urfave.Float64Flag{Name: "within", Value: 0.05, Usage: "largest difference of medians, as a `SHARE` of the baseline's; counts may also differ as two Poisson counts do"},
+			&urfave.StringSliceFlag{Name: "metric", Usage: "`KEY` of a metric, as docs/results.md names them (default: p50 of TTFT and ITL in bursts, completion of each job, AIMD decreases and mean limit, evictions)"},
 		},
 		Action: func(c *urfave.Context) error {
 			if err := cli.MaxArgs(c, 1); err != nil {

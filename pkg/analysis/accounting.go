@@ -17,6 +17,11 @@ type attempts struct {
 	highest int32 // attempt number
 	ok      int
 	failed  int // at the highest attempt
+	evicted int // attempts
+
+	times lineTimes
+	usage usage   // of its first ok attempt
+	text  *uint64 // identifies the output of that, nil if the row has no hash
 }
 
 // results counts the terminal results of the line: an ok is one whenever it came, a
@@ -41,12 +46,20 @@ func (r *rows) addLine(q record.Request) error {
 
 func (a *attempts) add(q record.Request) {
 	a.rows++
+	a.times.add(q)
+	if q.Status == record.StatusEvicted {
+		a.evicted++
+	}
 	if q.Attempt > a.highest {
 		a.highest, a.failed = q.Attempt, 0
 	}
 	switch {
 	case q.Status == record.StatusOK:
 		a.ok++
+		if a.ok == 1 {
+			a.usage = usageOf(q)
+			a.text = identify(q.OutputSHA256)
+		}
 	case q.Status == record.StatusIncomplete: // no result yet when the run ended
 	case q.Attempt == a.highest:
 		a.failed++

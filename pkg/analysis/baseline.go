@@ -6,16 +6,27 @@ import (
 	"math"
 	"slices"
 	"text/tabwriter"
+
+	"bgbench/pkg/record"
 )
 
 // BaselineMetrics are compared with a baseline unless others are named: what an interactive
-// user feels in the middle, where few requests suffice.
+// user feels in the middle, where few requests suffice, when each job is done, and how
+// often the batch gateway was told to slow down and the router evicted.
 func BaselineMetrics(r Results) []string {
 	burst := BurstPhase(r.Experiment.Profile.Interactive)
-	return []string{
-		MetricKey(burst, "interactive", MetricTTFT, StatP50),
-		MetricKey(burst, "interactive", MetricITL, StatP50),
+	metrics := []string{
+		MetricKey(burst, record.ClassInteractive, MetricTTFT, StatP50),
+		MetricKey(burst, record.ClassInteractive, MetricITL, StatP50),
 	}
+	for _, j := range r.Experiment.Profile.Batch.Jobs {
+		metrics = append(metrics, MetricKey(PhaseAll, record.ClassBatch, MetricCompletion, j.Name))
+	}
+	return append(metrics,
+		MetricKey(PhaseAll, record.ClassBatch, MetricAIMDDecreases, StatValue),
+		MetricKey(PhaseAll, record.ClassBatch, MetricAIMDLimit, StatMean),
+		MetricKey(PhaseAll, record.ClassBatch, MetricEvictions, StatValue),
+	)
 }
 
 // Finding compares the medians over trials of one metric of one arm.
@@ -29,19 +40,26 @@ type Finding struct {
 }
 
 // CompareWithBaseline compares the medians of current with those of baseline, arm by arm. A
-// finding is OK when the two differ by at most within, as a share of the older
-// one. What cannot be compared is never OK.
+// finding is OK when the two differ by at most within, as a share of the older one, or
+// by what chance explains where they are counts. What cannot be compared is never OK.
+// A metric that an arm has in neither is left out, unless no arm has it.
 func CompareWithBaseline(baseline, current Results, metrics []string, within float64) []Finding {
 	var findings []Finding
 	for _, old := range baseline.Arms {
+		i := slices.IndexFunc(current.Arms, func(a ArmResult) bool { return a.Name == old.Name })
 		for _, metric := range metrics {
 			f := Finding{Arm: old.Name, Metric: metric}
-			i := slices.IndexFunc(current.Arms, func(a ArmResult) bool { return a.Name == old.Name })
 			if i < 0 {
 				f.Reason = "the arm is only in the baseline"
-			} else {
-				f.compare(old.Metrics[metric], current.Arms[i].Metrics[metric], within)
+				findings = append(findings, f)
+				continue
 			}
+			was, inOld := old.Metrics[metric]
+			is, inNew := current.Arms[i].Metrics[metric]
+			if !inOld && !inNew && (hasMetric(baseline, metric) || hasMetric(current, metric)) {
+				continue
+			}
+			f.compare(was, is, within)
 			findings = append(findings, f)
 		}
 	}
@@ -53,23 +71,41 @@ func CompareWithBaseline(baseline, current Results, metrics []string, within flo
 	return findings
 }
 
+func hasMetric(r Results, metric string) bool {
+	return slices.ContainsFunc(r.Arms, func(a ArmResult) bool { _, ok := a.Metrics[metric]; return ok })
+}
+
 func (f *Finding) compare(old, current Estimate, within float64) {
 	f.Unit, f.Old, f.New = old.Unit, old.Median, current.Median
 	switch {
 	case f.Old == nil:
 		f.Reason = reasonOr(old.Reason, "the baseline has no such metric")
+		return
 	case f.New == nil:
 		f.Reason = reasonOr(current.Reason, "the results have no such metric")
-	case *f.Old == 0 && *f.New == 0:
-		f.OK = true
-	case *f.Old == 0:
-		f.Reason = "the baseline is 0"
-	default:
+		return
+	case *f.Old != 0:
 		ratio := *f.New / *f.Old
 		f.Ratio = &ratio
 		f.OK = math.Abs(ratio-1) <= within
+	default:
+		f.OK = *f.New == 0
+	}
+	switch {
+	case f.OK:
+	case f.Unit == UnitCount:
+		allowed := countSigmas * math.Sqrt(*f.Old+*f.New)
+		f.OK = math.Abs(*f.New-*f.Old) <= allowed
+		f.Reason = fmt.Sprintf("chance explains ±%.1f", allowed)
+	case *f.Old == 0:
+		f.Reason = "the baseline is 0"
 	}
 }
+
+// countSigmas: of two counts of equal expectation the difference has the variance of
+// their sum if they are Poisson, and 95 of 100 pairs differ by less than two of its
+// standard deviations.
+const countSigmas = 2
 
 func reasonOr(reason, otherwise string) string {
 	if reason != "" {
@@ -100,7 +136,9 @@ func quantity(v *float64, unit string) string {
 	switch {
 	case v == nil:
 		return "-"
-	case unit == "s":
+	case unit == UnitCount:
+		return fmt.Sprintf("%.4g", *v)
+	case unit == "s" && *v < 10:
 		return fmt.Sprintf("%.4g ms", *v*1e3)
 	default:
 		return fmt.Sprintf("%.4g %s", *v, unit)

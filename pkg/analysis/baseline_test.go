@@ -38,3 +38,47 @@ func TestFindingIsOKOnlyWithinTheBound(t *testing.T) {
 		})
 	}
 }
+
+func TestCountsMayDifferByChance(t *testing.T) {
+	count := func(v float64) []ArmResult {
+		return []ArmResult{{Name: "a", Metrics: map[string]Estimate{"m": {Unit: UnitCount, Median: &v}}}}
+	}
+	for _, tt := range []struct {
+		name     string
+		old, now float64
+		ok       bool
+	}{
+		{"equal", 7, 7, true},
+		{"within two standard deviations of the difference", 19, 31, true},
+		{"beyond them", 19, 35, false},
+		{"fewer by more", 35, 19, false},
+		{"many within the share", 10_000, 10_900, true},
+		{"many beyond the share", 10_000, 11_100, false},
+		{"none and a few", 0, 4, true},
+		{"none and many", 0, 5, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := CompareWithBaseline(Results{Arms: count(tt.old)}, Results{Arms: count(tt.now)}, []string{"m"}, 0.1)
+			if len(got) != 1 || got[0].OK != tt.ok {
+				t.Errorf("got %+v, expected ok %v", got, tt.ok)
+			}
+		})
+	}
+}
+
+func TestMetricsThatAnArmCannotHaveAreLeftOut(t *testing.T) {
+	one := 1.0
+	arms := []ArmResult{
+		{Name: "with", Metrics: map[string]Estimate{"m": {Unit: "s", Median: &one}}},
+		{Name: "without", Metrics: map[string]Estimate{}},
+	}
+	got := CompareWithBaseline(Results{Arms: arms}, Results{Arms: arms}, []string{"m"}, 0.1)
+	if len(got) != 1 || got[0].Arm != "with" || !got[0].OK {
+		t.Errorf("got %+v, expected one finding, of the arm that has m", got)
+	}
+	for _, f := range CompareWithBaseline(Results{Arms: arms}, Results{Arms: arms}, []string{"misspelled"}, 0.1) {
+		if f.OK || f.Reason != "the baseline has no such metric" {
+			t.Errorf("got %+v, expected a metric that no arm has to fail", f)
+		}
+	}
+}

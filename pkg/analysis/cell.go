@@ -117,13 +117,16 @@ func (c *cell) result(dir string) (CellResult, error) {
 			return CellResult{}, err
 		}
 	}
+	mechanisms := c.mechanisms()
 	result := CellResult{
 		Arm: c.meta.Arm, Trial: c.meta.Trial, Seed: c.meta.Seed, Dir: dir,
 		StartedAt: c.start, EndedAt: c.meta.EndedAt, Clock: c.meta.Clock,
 		Bands: c.bands, Phases: c.phases, Jobs: []JobSummary{},
 		Batch:        c.batch(),
 		Curves:       c.rows.curves(c.jobs, c.start),
-		Checks:       c.checks(),
+		Checks:       c.checks(mechanisms),
+		Mechanisms:   mechanisms,
+		Tokens:       c.tokens(),
 		LoadWarnings: append([]string{}, c.meta.Warnings...),
 		Versions:     c.raw,
 	}
@@ -134,6 +137,12 @@ func (c *cell) result(dir string) (CellResult, error) {
 	}
 	result.Valid = !slices.ContainsFunc(result.Checks, func(c Check) bool { return !c.OK })
 	return result, nil
+}
+
+// addCheck adds one that needs other cells.
+func (r *CellResult) addCheck(c Check) {
+	r.Checks = append(r.Checks, c)
+	r.Valid = r.Valid && c.OK
 }
 
 // summarizePhases lists the phases in the order of the profile; interactive
@@ -170,6 +179,7 @@ func (c *cell) batch() BatchSummary {
 		b.IdlePerS = missing(0, "the arm has no batch work")
 		b.BurstPerS = b.IdlePerS
 		b.TTFT = (&sample[float64]{}).distribution("rows", b.IdlePerS.Reason)
+		b.E2E = b.TTFT
 		return b
 	}
 	for _, phase := range phaseNames(in) {
@@ -190,6 +200,10 @@ func (c *cell) batch() BatchSummary {
 		none = "no batch request of the measured phases ended ok"
 	}
 	b.TTFT = ttft.distribution("rows", none)
+	b.E2E = c.batchE2E()
+	if c.evicts() {
+		b.Evicted = c.evicted()
+	}
 	return b
 }
 

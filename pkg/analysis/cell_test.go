@@ -16,31 +16,36 @@ import (
 
 // summarize computes the summary of a cell in memory.
 func summarize(c analysistest.Cell) (CellResult, error) {
-	r := newRows()
-	for _, q := range c.Requests {
-		if err := r.addRequest(q); err != nil {
-			return CellResult{}, err
-		}
-	}
-	for _, j := range c.Jobs {
-		if err := r.addJob(j); err != nil {
-			return CellResult{}, err
-		}
-	}
-	for _, s := range c.Samples {
-		if err := r.addSample(s); err != nil {
-			return CellResult{}, err
-		}
-	}
-	metadata, err := json.Marshal(c.Metadata)
-	if err != nil {
-		return CellResult{}, err
-	}
-	whole, err := newCell(r, metadata)
+	whole, err := gather(c)
 	if err != nil {
 		return CellResult{}, err
 	}
 	return whole.result("cell")
+}
+
+// gather takes the rows and the metadata of a cell.
+func gather(c analysistest.Cell) (*cell, error) {
+	r := newRows()
+	for _, q := range c.Requests {
+		if err := r.addRequest(q); err != nil {
+			return nil, err
+		}
+	}
+	for _, j := range c.Jobs {
+		if err := r.addJob(j); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range c.Samples {
+		if err := r.addSample(s); err != nil {
+			return nil, err
+		}
+	}
+	metadata, err := json.Marshal(c.Metadata)
+	if err != nil {
+		return nil, err
+	}
+	return newCell(r, metadata)
 }
 
 func mustSummarize(t *testing.T, c analysistest.Cell) CellResult {

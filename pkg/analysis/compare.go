@@ -41,11 +41,12 @@ func Compare(ctx context.Context, dir string) (Results, error) {
 
 // slot is the place of a cell in the experiment.
 type slot struct {
-	arm    spec.Arm
-	trial  int
-	result *CellResult
-	meta   record.Metadata
-	absent error // why there is no result
+	arm     spec.Arm
+	trial   int
+	result  *CellResult
+	meta    record.Metadata
+	outputs map[line]uint64
+	absent  error // why there is no result
 }
 
 func (s *slot) warning(format string, args ...any) Warning {
@@ -71,6 +72,7 @@ func (r *Results) readCells(ctx context.Context, dir string) error {
 	if err := sameInputs(slots); err != nil {
 		return err
 	}
+	compareOutputs(slots)
 	for _, s := range slots {
 		if s.absent != nil {
 			r.Warnings = append(r.Warnings, s.warning("the cell is missing: %v", s.absent))
@@ -105,7 +107,7 @@ func (s *slot) read(ctx context.Context, dir string, experiment spec.Experiment)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	s.result = &result
+	s.result, s.outputs = &result, c.rows.outputs()
 	return nil
 }
 

@@ -1,7 +1,7 @@
 package analysis
 
 import (
-	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -9,17 +9,18 @@ import (
 
 // curveUnits names the series that are kept over time, by canonical name.
 var curveUnits = map[string]string{
-	"vllm:num_requests_running":              "requests",
-	"vllm:num_requests_waiting":              "requests",
-	"vllm:kv_cache_usage_perc":               "ratio",
-	"batch_processor_aimd_concurrency_limit": "requests",
+	metricRunning:    "requests",
+	metricWaiting:    "requests",
+	metricKVUsage:    "ratio",
+	metricAIMDLimit:  "requests",
+	metricSaturation: "ratio",
+	metricQueueSize:  "requests",
+	metricBudget:     "ratio",
+	metricProcessor:  "requests",
 }
 
 // jobsSource is the source of curves that come from the polls of the jobs.
 const jobsSource = "jobs"
-
-// seriesKey is one series of one source.
-type seriesKey struct{ canonical, source, labels string }
 
 // maxPoints bounds a curve: about one point a pixel of a chart.
 const maxPoints = 600
@@ -35,27 +36,19 @@ func (r *rows) curves(jobs []*jobHistory, start time.Time) []Curve {
 		out = append(out, Curve{Name: "job:" + h.name, Source: jobsSource, Unit: "requests", Points: decimate(points, maxPoints)})
 	}
 
-	keys := make([]seriesKey, 0, len(r.series))
-	perSource := make(map[[2]string]int)
-	for key := range r.series {
-		keys = append(keys, key)
-		perSource[[2]string{key.canonical, key.source}]++
-	}
-	slices.SortFunc(keys, func(a, b seriesKey) int {
-		return cmp.Or(cmp.Compare(a.canonical, b.canonical), cmp.Compare(a.source, b.source), cmp.Compare(a.labels, b.labels))
-	})
-	for _, key := range keys {
-		samples := r.series[key]
-		slices.SortFunc(samples, bySampleTime)
-		points := make([][2]float64, len(samples))
-		for i, s := range samples {
-			points[i] = point(s.at.Sub(start), s.value)
+	for _, name := range slices.Sorted(maps.Keys(curveUnits)) {
+		tracks := r.find(name, start)
+		for _, t := range tracks {
+			points := make([][2]float64, len(t.at))
+			for i, at := range t.at {
+				points[i] = point(seconds(at), t.values[i])
+			}
+			c := Curve{Name: name, Source: t.source, Unit: curveUnits[name], Points: decimate(points, maxPoints)}
+			if apart := telling(t, tracks); apart != "" {
+				c.Source += " " + apart
+			}
+			out = append(out, c)
 		}
-		c := Curve{Name: key.canonical, Source: key.source, Unit: curveUnits[key.canonical], Points: decimate(points, maxPoints)}
-		if perSource[[2]string{key.canonical, key.source}] > 1 {
-			c.Source += " " + key.labels
-		}
-		out = append(out, c)
 	}
 	return out
 }

@@ -69,10 +69,13 @@ func summaryRows(experiment string, c CellResult) []SummaryRow {
 		rows = append(rows, row)
 	}
 	for _, m := range measures(c) {
+		if m.metric == MetricCompletion {
+			continue // its rows follow, under their jobs
+		}
 		add(&m.phase, nil, m.class, m.metric, m.stat, m.unit, m.value)
 	}
 	for _, j := range c.Jobs {
-		add(nil, &j.Job, "batch", "completion_s", StatValue, "s", j.CompletionS)
+		add(nil, &j.Job, "batch", MetricCompletion, StatValue, "s", j.CompletionS)
 	}
 	return rows
 }

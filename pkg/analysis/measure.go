@@ -45,5 +45,32 @@ func measures(c CellResult) []measure {
 		}
 	}
 	percentiles(PhaseAll, record.ClassBatch, MetricTTFT, c.Batch.TTFT)
+	percentiles(PhaseAll, record.ClassBatch, MetricE2E, c.Batch.E2E)
+	batch := func(metric, stat, unit string, v Value) { add(PhaseAll, record.ClassBatch, metric, stat, unit, v) }
+	for _, j := range c.Jobs {
+		batch(MetricCompletion, j.Job, "s", j.CompletionS)
+	}
+	if a := c.Mechanisms.AIMD; a != nil {
+		batch(MetricAIMDDecreases, StatValue, UnitCount, a.Decreases)
+		batch(MetricAIMDIncreases, StatValue, UnitCount, a.Increases)
+		batch(MetricAIMDLimit, StatMin, "requests", a.LowestLimit)
+		batch(MetricAIMDLimit, StatMean, "requests", a.MeanLimit)
+	}
+	if s := c.Mechanisms.Saturation; s != nil {
+		batch(MetricSaturation, StatMax, "ratio", s.Max)
+		batch(MetricSaturation, StatFull, "ratio", s.Full)
+	}
+	if q := c.Mechanisms.Queue; q != nil {
+		batch(MetricWaited, StatValue, UnitCount, q.Waited)
+	}
+	if e := c.Mechanisms.Eviction; e != nil {
+		batch(MetricEvictions, StatValue, UnitCount, e.Issued)
+		batch(MetricEvictions, StatPerInteractive, "ratio", e.PerInteractive)
+	}
+	if g := c.Mechanisms.Gate; g != nil {
+		batch(MetricGateClosed, StatValue, "ratio", g.Closed)
+	}
+	batch(MetricRedone, StatValue, "tokens", c.Tokens.Redone)
+	batch(MetricRedone, StatRatio, "ratio", c.Tokens.RedoneRatio)
 	return out
 }

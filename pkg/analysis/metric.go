@@ -18,6 +18,8 @@ func MetricKey(phase, class, metric, stat string) string {
 //	burst/interactive/error_rate/value
 //	idle/batch/requests_per_s/value    requests that the jobs completed in the phase
 //	all/batch/ttft/p50                 batch-equivalent requests of all measured phases
+//	all/batch/completion_s/A           job A
+//	all/batch/evictions/value          in the measured time
 const (
 	MetricTTFT         = "ttft"
 	MetricTTFTAdjusted = "ttft_error_adjusted"
@@ -30,10 +32,30 @@ const (
 	MetricOutputTokens = "output_tokens_per_s"
 	MetricRequestsPerS = "requests_per_s"
 
+	MetricCompletion    = "completion_s" // the statistic is the name of the job
+	MetricAIMDDecreases = "aimd_decreases"
+	MetricAIMDIncreases = "aimd_increases"
+	MetricAIMDLimit     = "aimd_limit"
+	MetricSaturation    = "saturation"
+	MetricWaited        = "waited"
+	MetricEvictions     = "evictions"
+	MetricGateClosed    = "gate_closed"
+	MetricRedone        = "redone_tokens"
+
 	StatP50   = "p50"
 	StatP95   = "p95"
 	StatP99   = "p99"
 	StatValue = "value"
+
+	StatMin            = "min"
+	StatMean           = "mean"
+	StatMax            = "max"
+	StatFull           = "full"
+	StatRatio          = "ratio"
+	StatPerInteractive = "per_interactive_request"
+
+	// UnitCount is the unit of what is counted.
+	UnitCount = "1"
 
 	// PhaseAll stands for all measured phases together.
 	PhaseAll = "all"

@@ -3,7 +3,10 @@ package analysis
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
+
+	"bgbench/pkg/spec"
 )
 
 // Limits of the check for batch work.
@@ -22,11 +25,45 @@ const (
 // presence says when batch work shared the servers with the interactive requests.
 type presence struct {
 	work    spans   // a worker had a job with lines without a result, and polls say so
+	idle    spans   // nothing was in flight although no gate held
 	flight  spans   // requests were in flight; only where each has a row
 	exact   bool    // flight is known
 	longest span    // of all stretches without a completed line, however short
 	last    float64 // the last observation
 	over    bool    // no job had work left then
+}
+
+// standing are the stretches in which the batch gateway had no request in flight,
+// according to its metrics and those of its async processor, and no gate held one back.
+// A job may say in_progress all the while. One that gives its budget out once in a
+// poll may well be without a request between two of them, so that a stretch has to be
+// longer than that.
+func (c *cell) standing() spans {
+	inFlight := c.tracks(metricProcessor)
+	shortest := 0.0
+	if c.arm.Dispatch == spec.DispatchAsync {
+		inFlight = append(inFlight, c.tracks(metricAsync)...)
+		shortest = observedGapS
+	}
+	if len(inFlight) == 0 || c.start.IsZero() {
+		return nil
+	}
+	budget := c.tracks(metricBudget)
+	closed := func(at float64) bool {
+		return slices.ContainsFunc(budget, func(t track) bool {
+			i := t.before(at)
+			return i >= 0 && t.values[i] <= 0
+		})
+	}
+	sum := total(inFlight)
+	var idle []span
+	for i := range len(sum.at) - 1 {
+		from, to := sum.at[i], sum.at[i+1]
+		if sum.values[i] <= 0 && sum.values[i+1] <= 0 && to-from <= observedGapS && !closed(from) && !closed(to) {
+			idle = append(idle, span{from, to})
+		}
+	}
+	return slices.DeleteFunc(unite(idle), func(s span) bool { return s.length() <= shortest })
 }
 
 // presence judges by the rows of the jobs, and by the rows of the lines in an arm
@@ -64,7 +101,8 @@ func (c *cell) presence() presence {
 		}
 		p.last = max(p.last, at(n-1))
 	}
-	p.work = unite(work)
+	p.idle = c.standing()
+	p.work = unite(work).without(p.idle)
 	measured := c.measuredBands("")
 	for _, s := range unite(progress).gaps(span{measured[0].StartS, min(p.last, measured[len(measured)-1].EndS)}) {
 		if s.length() > p.longest.length() {
@@ -126,8 +164,12 @@ func (c *cell) checkBatchPresent() Check {
 	if p.exact {
 		what = "requests in flight"
 	}
-	return check(name, lacking == "", "%s%s in %s of the measured time; lines completed in its bands: %s; %s",
-		lacking, what, percent(there/whole), c.linesInBands(bands), p.standstill())
+	still := ""
+	if idle := p.idle.within(span{bands[0].StartS, end}); idle > 0 && !p.exact {
+		still = fmt.Sprintf("; the processor had nothing in flight for %.1f s of it, and no gate held it", idle)
+	}
+	return check(name, lacking == "", "%s%s in %s of the measured time; lines completed in its bands: %s; %s%s",
+		lacking, what, percent(there/whole), c.linesInBands(bands), p.standstill(), still)
 }
 
 // percent rounds down, so that 100 % means all of it.

@@ -67,7 +67,12 @@ type CellResult struct {
 	Jobs      []JobSummary   `json:"jobs"`
 	Batch     BatchSummary   `json:"batch"`
 	Curves    []Curve        `json:"curves"`
-	Versions  map[string]any `json:"metadata"` // run-metadata.json as it is
+	// Mechanisms says what engaged in the measured time, whether it was promised or not.
+	Mechanisms Mechanisms   `json:"mechanisms"`
+	Tokens     TokenSummary `json:"tokens"`
+	// Outputs compares with another arm of the trial; bg-analyze cell has none.
+	Outputs  *OutputComparison `json:"outputs,omitempty"`
+	Versions map[string]any    `json:"metadata"` // run-metadata.json as it is
 }
 
 // Check is one line of the validity of a cell.
@@ -140,8 +145,41 @@ type BatchSummary struct {
 	PerPhase  map[string]Value `json:"requests_per_s_by_phase"`
 	// TTFT of batch requests where rows have it (s1); null with the reason else.
 	TTFT Distribution `json:"ttft"`
+	// E2E of lines first sent in the measured time, from the first send to the end of
+	// the attempt that ended ok; null with the reason where rows do not have it.
+	E2E Distribution `json:"e2e"`
 	// Lines accounts for every line of every job.
 	Lines Accounting `json:"lines"`
+	// Evicted follows evictions to a final result, in an arm with eviction.
+	Evicted *EvictedWork `json:"evicted,omitempty"`
+}
+
+// EvictedWork is what was evicted over the whole run and what became of it.
+type EvictedWork struct {
+	Issued    Value `json:"issued"`     // by the router
+	Attempts  Value `json:"attempts"`   // of lines, evicted
+	Lines     Value `json:"lines"`      // that had one
+	OneResult Value `json:"one_result"` // of those, with exactly one final result, an ok
+	Retries   Value `json:"retries"`    // of the async processor, for whatever reason
+}
+
+// TokenSummary holds what the servers computed over the whole run, for all classes,
+// against what the final results needed.
+type TokenSummary struct {
+	NeededOutput   Value `json:"needed_output"`
+	NeededPrompt   Value `json:"needed_prompt"` // not found in a cache
+	Generated      Value `json:"generated"`
+	ComputedPrompt Value `json:"computed_prompt"` // not found in a cache
+	// Redone is computed − needed: done again, or returned to nobody.
+	Redone      Value `json:"redone"`
+	RedoneRatio Value `json:"redone_ratio"` // of needed
+}
+
+// OutputComparison counts the lines whose output differs from that of another arm.
+type OutputComparison struct {
+	Reference string `json:"reference"` // arm
+	Compared  int    `json:"compared"`
+	Different int    `json:"different"`
 }
 
 // Accounting says where the lines of the jobs went.
@@ -153,6 +191,69 @@ type Accounting struct {
 	Lost       int `json:"lost"`       // no terminal result, although the job ended
 	Duplicated int `json:"duplicated"` // more than one terminal result
 	Retried    int `json:"retried"`    // took more than one attempt
+}
+
+// Mechanisms says what of the protection engaged in the measured time. What the arm
+// cannot have is absent.
+type Mechanisms struct {
+	Promised   []string         `json:"promised"` // by the arm
+	AIMD       *AIMDState       `json:"aimd,omitempty"`
+	Saturation *SaturationState `json:"saturation,omitempty"`
+	Queue      *QueueState      `json:"queue,omitempty"`
+	Ceiling    *CeilingState    `json:"ceiling,omitempty"`
+	Eviction   *EvictionState   `json:"eviction,omitempty"`
+	Gate       *GateState       `json:"gate,omitempty"`
+}
+
+// AIMDState is what the batch gateway's controller did.
+type AIMDState struct {
+	Decreases   Value `json:"decreases"` // signals, those at the floor included
+	Increases   Value `json:"increases"`
+	LowestLimit Value `json:"lowest_limit"` // of those sampled
+	MeanLimit   Value `json:"mean_limit"`   // over time
+	// Limits are [seconds from StartedAt, limit] at each sample that differs from the
+	// one before.
+	Limits [][2]float64 `json:"limits"`
+}
+
+// SaturationState is how full the router took the pool to be.
+type SaturationState struct {
+	Max    Value  `json:"max"`
+	Full   Value  `json:"full_ratio"` // share of the time at 1 or more
+	Source string `json:"source"`     // the metric that it is computed from
+}
+
+// QueueState is the router's queue.
+type QueueState struct {
+	Waited     Value              `json:"waited"`      // requests that left it after more than 0.1 s
+	ByPriority map[string]float64 `json:"by_priority"` // of those
+	Longest    Value              `json:"longest"`     // of the lengths sampled
+}
+
+// CeilingState is the lowest priority band under holdback.
+type CeilingState struct {
+	Priority int     `json:"priority"`
+	Ceiling  float64 `json:"ceiling"` // share of the pool
+	// Limit is the ceiling in requests; 0 where another detector than requests counts.
+	Limit       float64 `json:"limit"`
+	MaxInFlight Value   `json:"max_in_flight"`
+	// Held is the share of the time for which requests of the band waited although the
+	// pool was not full.
+	Held Value `json:"held_ratio"`
+}
+
+// EvictionState is what the router evicted.
+type EvictionState struct {
+	Issued         Value              `json:"issued"`
+	ByPriority     map[string]float64 `json:"by_priority"` // of the requests that were made room for
+	PerInteractive Value              `json:"per_interactive_request"`
+}
+
+// GateState is the dispatch budget of the async processor.
+type GateState struct {
+	Min    Value `json:"min"`
+	Max    Value `json:"max"`
+	Closed Value `json:"closed_ratio"` // share of the time at 0
 }
 
 // Curve is one thing over time, decimated for drawing.

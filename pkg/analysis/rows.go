@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -20,11 +19,13 @@ type rows struct {
 	lines   map[line]*attempts
 	jobs    map[string]*jobHistory
 	series  map[seriesKey][]sampleAt
-	flights []flight // of lines that were sent as ordinary requests
+	scraped map[string]time.Time // by source: its first sample
+	flights []flight             // of lines that were sent as ordinary requests
 
-	scheduled int // requests with a due time
-	sent      int // of those, sent
-	overflows int // answers that say that a request exceeds the context
+	others    tally // tokens of requests that are no lines
+	scheduled int   // requests with a due time
+	sent      int   // of those, sent
+	overflows int   // answers that say that a request exceeds the context
 	overflow  string
 }
 
@@ -46,10 +47,11 @@ type flight struct{ sent, done time.Time }
 
 func newRows() *rows {
 	return &rows{
-		phases: make(map[phaseClass]*phaseRows),
-		lines:  make(map[line]*attempts),
-		jobs:   make(map[string]*jobHistory),
-		series: make(map[seriesKey][]sampleAt),
+		phases:  make(map[phaseClass]*phaseRows),
+		lines:   make(map[line]*attempts),
+		jobs:    make(map[string]*jobHistory),
+		series:  make(map[seriesKey][]sampleAt),
+		scraped: make(map[string]time.Time),
 	}
 }
 
@@ -92,6 +94,9 @@ func (r *rows) addRequest(q record.Request) error {
 		if err := r.addLine(q); err != nil {
 			return err
 		}
+	}
+	if q.Class != record.ClassBatch && q.Class != record.ClassBatchEquivalent && q.Status == record.StatusOK {
+		r.others.add(usageOf(q))
 	}
 	if q.Class == record.ClassBatchEquivalent && q.SentAt != nil {
 		f := flight{sent: *q.SentAt}
@@ -164,25 +169,4 @@ func (r *rows) addJob(j record.Job) error {
 	}
 	h.add(j)
 	return nil
-}
-
-func (r *rows) addSample(s record.Sample) error {
-	if err := r.same(identity{s.Experiment, s.Arm, s.Trial}); err != nil {
-		return err
-	}
-	if _, wanted := curveUnits[s.Canonical]; !wanted || math.IsNaN(s.Value) || math.IsInf(s.Value, 0) {
-		return nil // an exporter may say NaN for a gauge without a value: a gap in the curve
-	}
-	key := seriesKey{s.Canonical, s.Source, s.Labels}
-	r.series[key] = append(r.series[key], sampleAt{s.At, s.Value})
-	return nil
-}
-
-type sampleAt struct {
-	at    time.Time
-	value float64
-}
-
-func bySampleTime(a, b sampleAt) int {
-	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.value, b.value))
 }

@@ -46,6 +46,15 @@ func (s spans) gaps(whole span) spans {
 	return out
 }
 
+// without is what of s lies outside other.
+func (s spans) without(other spans) spans {
+	var out spans
+	for _, one := range s {
+		out = append(out, other.gaps(one)...)
+	}
+	return out
+}
+
 // within is how many seconds of whole lie in s.
 func (s spans) within(whole span) float64 {
 	var sum float64

@@ -10,11 +10,8 @@ import (
 
 // Thresholds of the checks.
 const (
-	// latenessLimitS: at the 15 requests per second of a burst the mean gap is 67 ms.
-	// A request that leaves later than this arrives among others than it was meant to.
-	latenessLimitS = 0.050
-	// achievedLimit: a schedule of which a hundredth was never sent is another schedule.
-	achievedLimit = 0.99
+	latenessLimitS = record.LatenessLimitS
+	achievedLimit  = record.AchievedLimit
 )
 
 // latenessPercentiles: the check looks at the highest one that the rows can bound.
@@ -29,11 +26,12 @@ func check(name string, ok bool, format string, args ...any) Check {
 
 // checks says whether the cell may be believed. Each check looks at one thing and
 // gives its evidence, whether it held or not.
-func (c *cell) checks() []Check {
+func (c *cell) checks(m Mechanisms) []Check {
 	out := []Check{c.checkNotInterrupted(), c.checkLateness(), c.checkAchieved()}
 	if c.hasBatch() {
 		out = append(out, c.checkBatchPresent(), c.checkBatchLines())
 	}
+	out = append(out, m.checkPromises()...)
 	return append(out, c.checkContext(), c.checkErrors())
 }
 

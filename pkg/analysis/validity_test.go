@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"bgbench/pkg/analysis/analysistest"
 	"bgbench/pkg/record"
+	"bgbench/pkg/spec"
 )
 
 // freeze lets job A complete nothing between two instants and catch up after them.
@@ -38,6 +40,59 @@ func TestPresenceOfABacklog(t *testing.T) {
 		if check.Name == "batch work present" && (check.OK || !strings.HasPrefix(check.Evidence, want)) {
 			t.Errorf("ok %v, %s; expected …%s…", check.OK, check.Evidence, want)
 		}
+	}
+}
+
+// The jobs of a gateway may say in_progress while nothing happens. Whether it stands
+// still or is held back, its metrics tell.
+func TestAGatewayThatStandsStillIsNoBatchWork(t *testing.T) {
+	const lacks = "burst of cycle 1 (40.0 s to 70.0 s) had batch work for 66.6 % of its time"
+	const still = "the processor had nothing in flight for 10.0 s of it, and no gate held it"
+	for _, c := range []struct {
+		name     string
+		dispatch string
+		change   func(*analysistest.Cell)
+		ok       bool
+		evidence string
+	}{
+		{"something is always in flight", spec.DispatchSync, func(c *analysistest.Cell) {
+			c.Series("processor", metricProcessor, `{}`, always(3))
+		}, true, ""},
+		{"nothing is in flight for ten seconds", spec.DispatchSync, func(c *analysistest.Cell) {
+			c.Series("processor", metricProcessor, `{}`, during(50, 61, 0, 3))
+		}, false, lacks},
+		{"it says for how long", spec.DispatchSync, func(c *analysistest.Cell) {
+			c.Series("processor", metricProcessor, `{}`, during(50, 61, 0, 3))
+		}, false, still},
+		{"nothing is in flight in the warm-up", spec.DispatchSync, func(c *analysistest.Cell) {
+			c.Series("processor", metricProcessor, `{}`, during(10, 30, 0, 3))
+		}, true, ""},
+		{"the async processor stands still with an open gate", spec.DispatchAsync, func(c *analysistest.Cell) {
+			c.Series("processor", metricProcessor, `{}`, always(0))
+			c.Series("async", metricAsync, `{"queue_id":"q"}`, during(50, 61, 0, 3))
+			c.Series("async", metricBudget, `{"queue_id":"q"}`, always(0.3))
+		}, false, lacks},
+		{"the gate of the async processor is closed", spec.DispatchAsync, func(c *analysistest.Cell) {
+			c.Series("processor", metricProcessor, `{}`, always(0))
+			c.Series("async", metricAsync, `{"queue_id":"q"}`, during(50, 61, 0, 3))
+			c.Series("async", metricBudget, `{"queue_id":"q"}`, during(49, 62, 0, 0.3))
+		}, true, ""},
+		{"the async processor has nothing between two polls", spec.DispatchAsync, func(c *analysistest.Cell) {
+			c.Series("processor", metricProcessor, `{}`, always(0))
+			c.Series("async", metricAsync, `{"queue_id":"q"}`, func(t float64) float64 { return math.Max(0, math.Mod(t+20, 5)-3) })
+			c.Series("async", metricBudget, `{"queue_id":"q"}`, always(0.3))
+		}, true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cell := analysistest.New(analysistest.S2, 1)
+			cell.Arm(func(a *spec.Arm) { a.Dispatch = c.dispatch })
+			c.change(&cell)
+			result := mustSummarize(t, cell)
+			i := slices.IndexFunc(result.Checks, func(k Check) bool { return k.Name == "batch work present" })
+			if got := result.Checks[i]; got.OK != c.ok || !strings.Contains(got.Evidence, c.evidence) {
+				t.Errorf("ok %v, %s; expected ok %v, …%s…", got.OK, got.Evidence, c.ok, c.evidence)
+			}
+		})
 	}
 }
 

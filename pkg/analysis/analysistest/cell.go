@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -228,6 +229,46 @@ func (c *Cell) samples() {
 			s.At, s.Canonical, s.Labels = at(t), s.Metric, "{}"
 			c.Samples = append(c.Samples, s)
 		}
+	}
+}
+
+// Arm changes the arm that the cell says it was measured with.
+func (c *Cell) Arm(change func(*spec.Arm)) {
+	var stack struct {
+		SchemaVersion int      `json:"schema_version"`
+		Arm           spec.Arm `json:"arm"`
+	}
+	if err := json.Unmarshal(c.Metadata.Stack, &stack); err != nil {
+		panic(err)
+	}
+	change(&stack.Arm)
+	text, err := json.Marshal(stack)
+	if err != nil {
+		panic(err)
+	}
+	c.Metadata.Stack = text
+}
+
+// Series adds a series that was sampled once a second while the cell ran. labels is
+// JSON, and a value that is not a number is a sample that is missing.
+func (c *Cell) Series(source, metric, labels string, value func(t float64) float64) {
+	var names map[string]string
+	if err := json.Unmarshal([]byte(labels), &names); err != nil {
+		panic(err)
+	}
+	for t := -5.0; t <= 135; t++ {
+		v := value(t)
+		if math.IsNaN(v) {
+			continue
+		}
+		s := record.Sample{
+			Experiment: c.Metadata.Experiment, Arm: c.Metadata.Arm, Trial: int32(c.Metadata.Trial),
+			Source: source, At: at(t), Metric: metric, Canonical: metric, Value: v, Type: "gauge", Labels: labels,
+		}
+		if le, ok := names["le"]; ok {
+			s.LE = &le
+		}
+		c.Samples = append(c.Samples, s)
 	}
 }
 

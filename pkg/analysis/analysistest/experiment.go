@@ -80,7 +80,7 @@ func arm(name, dispatch string) spec.Arm {
 		Backlog: spec.Backlog{Concurrency: 8},
 		Gateway: spec.Gateway{
 			NumWorkers: 5, PollInterval: spec.Duration(5 * time.Second), TaskWaitTime: spec.Duration(time.Second),
-			Concurrency:    spec.Concurrency{Global: 20, PerEndpoint: 10},
+			Concurrency: spec.Concurrency{Global: 20, PerEndpoint: 10}, InferenceGateway: spec.InferenceGatewayPerModel,
 			RequestTimeout: spec.Duration(5 * time.Minute),
 			InitialBackoff: spec.Duration(time.Second), MaxBackoff: spec.Duration(time.Minute),
 		},

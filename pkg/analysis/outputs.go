@@ -1,0 +1,82 @@
+package analysis
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"bgbench/pkg/spec"
+)
+
+// identify stands for an output that has a hash: equal hashes are equal numbers, and
+// unlike ones of the lines of an experiment are unlike.
+func identify(sha *string) *uint64 {
+	if sha == nil {
+		return nil
+	}
+	h := fnv.New64a()
+	h.Write([]byte(*sha))
+	sum := h.Sum64()
+	return &sum
+}
+
+// outputs are those of the ok lines that have a hash.
+func (r *rows) outputs() map[line]uint64 {
+	out := make(map[line]uint64)
+	for key, a := range r.lines {
+		if a.ok > 0 && a.text != nil {
+			out[key] = *a.text
+		}
+	}
+	return out
+}
+
+// listedLines is how many lines that differ the evidence names.
+const listedLines = 3
+
+// compareOutputs holds the outputs of each cell against those of the first arm of the
+// same trial that has any. All arms of a trial are asked the same, and a greedy
+// deterministic server answers the same, whatever was evicted, retried or resumed.
+func compareOutputs(slots []*slot) {
+	reference := make(map[int]*slot)
+	for _, s := range slots {
+		if s.result == nil || len(s.outputs) == 0 {
+			continue
+		}
+		first, ok := reference[s.trial]
+		if !ok {
+			reference[s.trial] = s
+			continue
+		}
+		o := &OutputComparison{Reference: first.arm.Name}
+		var differing []string
+		for key, text := range s.outputs {
+			other, ok := first.outputs[key]
+			if !ok {
+				continue
+			}
+			o.Compared++
+			if text != other {
+				o.Different++
+				differing = append(differing, key.job+"/"+key.customID)
+			}
+		}
+		slices.Sort(differing)
+		s.result.Outputs = o
+		s.result.addCheck(o.check(s.meta.Target, differing))
+	}
+}
+
+// check holds emulated servers to identical outputs. On real ones the sums of a batch
+// are not those of a request alone, so that a token may turn out otherwise.
+func (o OutputComparison) check(target string, differing []string) Check {
+	exact := target == spec.TargetModel || target == spec.TargetLocal
+	evidence := fmt.Sprintf("%d of %d lines with another output than in %s", o.Different, o.Compared, o.Reference)
+	if len(differing) > 0 {
+		evidence += fmt.Sprintf(", such as %v", differing[:min(len(differing), listedLines)])
+	}
+	if !exact {
+		evidence += "; told, not demanded, of real servers"
+	}
+	return check("outputs identical", !exact || o.Different == 0, "%s", evidence)
+}
