@@ -35,6 +35,7 @@ func runCommand(env cli.Env) *ucli.Command {
 			&ucli.StringFlag{Name: "inputs", Required: true, Usage: "`FOLDER` with the inputs of the trial"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Required: true, Usage: "`FOLDER` of the cell, or - for a pipe"},
 			&ucli.BoolFlag{Name: "force", Usage: "measure a cell again that is finished"},
+			&ucli.BoolFlag{Name: "cancel-jobs", Usage: "have the gateway cancel the batch jobs of a run that is interrupted"},
 		}, connectionFlags()...),
 		Action: func(c *ucli.Context) error { return replay(c, env) },
 	}
@@ -60,6 +61,7 @@ func replay(c *ucli.Context, env cli.Env) error {
 	if o.Connection, err = connection(c, env); err != nil {
 		return err
 	}
+	o.CancelJobs = c.Bool("cancel-jobs")
 	o.ModelSamples, _ = env.LookupEnv("BG_MODEL_SAMPLES")
 	o.Versions = map[string]string{"bg-load": cli.Version(), "go": runtime.Version()}
 	if !cli.Quiet(c) {

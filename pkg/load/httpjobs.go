@@ -25,9 +25,9 @@ type HTTPJobs struct {
 }
 
 // Submit implements JobService. The file goes from the disk to the socket.
-func (h HTTPJobs) Submit(job inputs.JobFile, done func(openai.Batch, error)) {
+func (h HTTPJobs) Submit(job inputs.JobFile, sent func(int64), done func(openai.Batch, error)) {
 	ask(h, fileTimeout, done, func(ctx context.Context) (openai.Batch, error) {
-		f, err := h.Client.UploadFile(ctx, job.Path, openai.PurposeBatch)
+		f, err := h.Client.UploadFile(ctx, job.Path, openai.PurposeBatch, sent)
 		if err != nil {
 			return openai.Batch{}, err
 		}
@@ -38,6 +38,12 @@ func (h HTTPJobs) Submit(job inputs.JobFile, done func(openai.Batch, error)) {
 // Poll implements JobService.
 func (h HTTPJobs) Poll(batchID string, done func(openai.Batch, error)) {
 	ask(h, pollTimeout, done, func(ctx context.Context) (openai.Batch, error) { return h.Client.Batch(ctx, batchID) })
+}
+
+// Cancel implements JobService. It is what is left to do when the run was ended.
+func (h HTTPJobs) Cancel(batchID string, done func(openai.Batch, error)) {
+	h.Context = context.WithoutCancel(h.Context)
+	ask(h, cancelGrace, done, func(ctx context.Context) (openai.Batch, error) { return h.Client.Cancel(ctx, batchID) })
 }
 
 // Results implements JobService.

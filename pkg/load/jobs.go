@@ -3,6 +3,7 @@ package load
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"bgbench/pkg/inputs"
@@ -13,9 +14,12 @@ import (
 // JobService is a Files and Batches API. Each method calls its done once, on the
 // kernel's goroutine (during the call already, if it likes).
 type JobService interface {
-	// Submit uploads the job's file and creates the batch.
-	Submit(job inputs.JobFile, done func(openai.Batch, error))
+	// Submit uploads the job's file and creates the batch. sent is told how much of the
+	// file is under way, on any goroutine.
+	Submit(job inputs.JobFile, sent func(bytes int64), done func(openai.Batch, error))
 	Poll(batchID string, done func(openai.Batch, error))
+	// Cancel asks for the end of a batch.
+	Cancel(batchID string, done func(openai.Batch, error))
 	// Results reads the output and error files of a batch that has ended.
 	Results(batch openai.Batch, done func([]Result, error))
 }
@@ -32,6 +36,8 @@ type watch struct {
 	batch   openai.Batch // as last seen
 	created Stamp
 
+	uploaded atomic.Int64 // bytes of the file
+
 	asking   bool // a poll or a reading of the results is under way
 	failures int
 	lastErr  error
@@ -39,7 +45,7 @@ type watch struct {
 }
 
 func (w *watch) submit() {
-	w.r.cfg.Jobs.Submit(w.file, func(b openai.Batch, err error) {
+	w.r.cfg.Jobs.Submit(w.file, w.uploaded.Store, func(b openai.Batch, err error) {
 		if w.over || w.r.stopping {
 			return
 		}
@@ -157,6 +163,23 @@ func (w *watch) giveUp() {
 			w.file.Name, w.batch.Status, w.batch.RequestCounts.Completed+w.batch.RequestCounts.Failed, len(w.lines.ids))
 	}
 	w.finish(nil)
+}
+
+// cancel asks the service to end the job. The run waits for the answer.
+func (w *watch) cancel() {
+	if w.over || w.batch.ID == "" || openai.Ended(w.batch.Status) {
+		return
+	}
+	w.r.cancelling++
+	w.r.cfg.Jobs.Cancel(w.batch.ID, func(b openai.Batch, err error) {
+		w.r.cancelling--
+		if err != nil {
+			w.r.warn("job %s: %v", w.file.Name, err)
+		} else {
+			w.saw(b)
+		}
+		w.r.maybeStop()
+	})
 }
 
 // finish writes the row of every result and of every line that has none.

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,12 +24,21 @@ type scripted struct {
 	asked    int
 	read     int
 	pollTime []time.Duration
+
+	cancelled   []string
+	cancelTakes time.Duration
+	cancelErr   error
 }
 
-func (s *scripted) Submit(job inputs.JobFile, done func(openai.Batch, error)) {
+func (s *scripted) Submit(job inputs.JobFile, _ func(int64), done func(openai.Batch, error)) {
 	s.k.After(s.takes, func() {
 		done(openai.Batch{ID: "batch_" + job.Name, Status: openai.BatchValidating, CreatedAt: 1000}, s.refuses)
 	})
+}
+
+func (s *scripted) Cancel(id string, done func(openai.Batch, error)) {
+	s.cancelled = append(s.cancelled, id)
+	s.k.After(s.cancelTakes, func() { done(batchOf(id, openai.BatchCancelling, 1, 0), s.cancelErr) })
 }
 
 func (s *scripted) Poll(_ string, done func(openai.Batch, error)) {
@@ -230,5 +240,46 @@ func TestARunFailsWhenAJobIsRefused(t *testing.T) {
 		if row.Class == record.ClassInteractive {
 			t.Error("the schedule began without its jobs")
 		}
+	}
+}
+
+func TestTheJobsOfAnInterruptedRunAreCancelledWhenAsked(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked     bool
+		takes     time.Duration
+		err       error
+		cancelled string
+		last      string // status of the last row of the job
+		warning   string
+	}{
+		"not asked":                      {false, 0, nil, "", openai.BatchInProgress, ""},
+		"asked":                          {true, time.Second, nil, "batch_A", openai.BatchCancelling, ""},
+		"a gateway that refuses":         {true, time.Second, errors.New("no"), "batch_A", openai.BatchInProgress, "job A: no"},
+		"a gateway that does not answer": {true, time.Hour, nil, "batch_A", openai.BatchInProgress, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := kernel.NewVirtual()
+			service := &scripted{k: k, polls: endsAfter(99), cancelTakes: c.takes, cancelErr: c.err}
+			r, rows := virtualReplay(t, testSet(t, dues(0), 4), k, answering(k, time.Second, 0, 1), service, backlogNone)
+			r.cfg.CancelJobs = c.asked
+			ctx, interrupt := context.WithCancel(t.Context())
+			k.At(8*time.Second, interrupt)
+			// On the virtual clock the context is looked at every some thousand events.
+			var busy func()
+			busy = func() { k.After(time.Millisecond, busy) }
+			k.At(8*time.Second, busy)
+			if err := r.Run(ctx); !errors.Is(err, context.Canceled) {
+				t.Fatalf("found %v, expected that it was interrupted", err)
+			}
+			if got := strings.Join(service.cancelled, " "); got != c.cancelled {
+				t.Errorf("cancelled %q, expected %q", got, c.cancelled)
+			}
+			if got := rows.jobs[len(rows.jobs)-1].Status; got != c.last {
+				t.Errorf("the last row says %s, expected %s", got, c.last)
+			}
+			if w := strings.Join(r.Warnings(), "\n"); c.warning != "" && !strings.Contains(w, c.warning) {
+				t.Errorf("warnings: %s", w)
+			}
+		})
 	}
 }

@@ -17,7 +17,7 @@ type ModelJobs struct{ Gateway *gateway.Gateway }
 const tenant = "default"
 
 // Submit implements JobService.
-func (m ModelJobs) Submit(job inputs.JobFile, done func(openai.Batch, error)) {
+func (m ModelJobs) Submit(job inputs.JobFile, _ func(int64), done func(openai.Batch, error)) {
 	done(m.submit(job))
 }
 
@@ -52,6 +52,12 @@ func createBatch(job inputs.JobFile, fileID string) openai.CreateBatch {
 // Poll implements JobService.
 func (m ModelJobs) Poll(batchID string, done func(openai.Batch, error)) {
 	b, apiErr := m.Gateway.Batch(tenant, batchID)
+	done(b, orNil(apiErr))
+}
+
+// Cancel implements JobService.
+func (m ModelJobs) Cancel(batchID string, done func(openai.Batch, error)) {
+	b, apiErr := m.Gateway.Cancel(tenant, batchID)
 	done(b, orNil(apiErr))
 }
 

@@ -26,6 +26,7 @@ type JobProgress struct {
 	Name        string
 	Done, Total int64
 	Status      string
+	Uploaded    int64 // bytes of the job's file; 0 where none is
 }
 
 // progress is the state of the run now.
@@ -47,7 +48,7 @@ func (r *Replay) progress() Progress {
 	}
 	for _, w := range r.jobs {
 		c := w.batch.RequestCounts
-		p.Jobs = append(p.Jobs, JobProgress{w.file.Name, c.Completed + c.Failed, int64(len(w.lines.ids)), w.batch.Status})
+		p.Jobs = append(p.Jobs, JobProgress{w.file.Name, c.Completed + c.Failed, int64(len(w.lines.ids)), w.batch.Status, w.uploaded.Load()})
 	}
 	if r.backlog != nil {
 		for _, j := range r.backlog.jobs {
@@ -55,7 +56,7 @@ func (r *Replay) progress() Progress {
 			if j.ended.OK {
 				status = openai.BatchCompleted
 			}
-			p.Jobs = append(p.Jobs, JobProgress{j.file.Name, j.completed + j.failed, j.total, status})
+			p.Jobs = append(p.Jobs, JobProgress{j.file.Name, j.completed + j.failed, j.total, status, 0})
 		}
 	}
 	return p
@@ -69,6 +70,10 @@ func (p Progress) String() string {
 	for i, j := range p.Jobs {
 		if i == 0 {
 			b.WriteString(", jobs")
+		}
+		if j.Status == "" && j.Uploaded > 0 {
+			fmt.Fprintf(&b, " %s uploaded %.1f MB", j.Name, float64(j.Uploaded)/1e6)
+			continue
 		}
 		fmt.Fprintf(&b, " %s %d/%d", j.Name, j.Done, j.Total)
 		if openai.Ended(j.Status) && j.Status != openai.BatchCompleted {

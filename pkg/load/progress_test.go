@@ -33,9 +33,9 @@ func TestProgressSaysWhereTheRunIs(t *testing.T) {
 func TestProgressTellsOfJobsThatDidNotComplete(t *testing.T) {
 	p := Progress{
 		Elapsed: 3725 * time.Second, Total: 2 * time.Hour, Phase: "drain",
-		Jobs: []JobProgress{{"A", 5, 9, openai.BatchExpired}, {"B", 9, 9, openai.BatchCompleted}},
+		Jobs: []JobProgress{{"A", 5, 9, openai.BatchExpired, 100}, {"B", 9, 9, openai.BatchCompleted, 100}, {"C", 0, 9, "", 1_250_000}, {"D", 0, 9, "", 0}},
 	}
-	if got, want := p.String(), "1:02:05/2:00:00 drain: sent 0 of 0, in flight 0, ok 0, failed 0, jobs A 5/9 (expired) B 9/9"; got != want {
+	if got, want := p.String(), "1:02:05/2:00:00 drain: sent 0 of 0, in flight 0, ok 0, failed 0, jobs A 5/9 (expired) B 9/9 C uploaded 1.2 MB D 0/9"; got != want {
 		t.Errorf("found\n%s\nexpected\n%s", got, want)
 	}
 }

@@ -25,9 +25,10 @@ type Replay struct {
 	backlog  *backlog // nil without
 	jobs     []*watch
 
-	tally    tally
-	outages  [2]outage // of the inference endpoint and of the Batch API
-	warnings []string
+	tally      tally
+	cancelling int       // jobs that were asked to end and have not answered
+	outages    [2]outage // of the inference endpoint and of the Batch API
+	warnings   []string
 	// stopping means that nothing new may start.
 	stopping bool
 	failure  error
@@ -43,7 +44,9 @@ type ReplayConfig struct {
 	Router    spec.Router
 	Transport Transport
 	Jobs      JobService // may be nil where Work has no jobs
-	Rows      Rows
+	// CancelJobs asks the Batch API to end the jobs of a run that is ended early.
+	CancelJobs bool
+	Rows       Rows
 	// Started is called when schedule time 0 is fixed; may be nil.
 	Started func() error
 	// Progress is told the state of the run once a second of the kernel's clock; may be nil.
@@ -212,6 +215,11 @@ func (r *Replay) giveUpJobs(why string) {
 // giveUp ends the run before its time.
 func (r *Replay) giveUp() {
 	r.stopping = true
+	if r.cfg.CancelJobs {
+		for _, w := range r.jobs {
+			w.cancel()
+		}
+	}
 	const why = "still in flight when the run was stopped"
 	r.flights.stopAll(record.StatusIncomplete, why, func(*Request) bool { return true })
 	r.giveUpJobs("the run was stopped")
@@ -230,7 +238,7 @@ func (r *Replay) fail(err error) {
 // maybeStop stops the kernel when nothing is left to wait for. It is called after
 // whatever may have been the last thing.
 func (r *Replay) maybeStop() {
-	if len(r.flights.open) > 0 || !r.stopping && !r.endedAt.OK {
+	if len(r.flights.open)+r.cancelling > 0 || !r.stopping && !r.endedAt.OK {
 		return
 	}
 	for _, w := range r.jobs {

@@ -25,6 +25,8 @@ type Options struct {
 	Output    Output
 	// Connection is how to reach a stack that runs; target model has none.
 	Connection Connection
+	// CancelJobs ends the jobs of a run that is interrupted.
+	CancelJobs bool
 	// ModelSamples is the file for the metrics of target model; empty for none.
 	ModelSamples string
 	Versions     map[string]string
@@ -81,7 +83,7 @@ func Run(ctx context.Context, o Options) error {
 	var r *Replay
 	r = NewReplay(t.k, ReplayConfig{
 		Identity: id, Inputs: o.Inputs, Work: o.Work, Backlog: o.Stack.Arm.Backlog, Router: o.Stack.Arm.Router,
-		Transport: t.transport, Jobs: t.jobs, Rows: recorder, Progress: o.Progress,
+		Transport: t.transport, Jobs: t.jobs, CancelJobs: o.CancelJobs, Rows: recorder, Progress: o.Progress,
 		Started: func() error {
 			meta.ScheduleStartedAt = calendar(t.k, r.ScheduleStart().Time)
 			return o.Output.Started(meta)

@@ -24,7 +24,7 @@
 // A batch job:
 //
 //	api := &openai.BatchClient{BaseURL: "http://127.0.0.1:8001"}
-//	file, err := api.UploadFile(ctx, "job-A.jsonl", openai.PurposeBatch)
+//	file, err := api.UploadFile(ctx, "job-A.jsonl", openai.PurposeBatch, nil)
 //	batch, err := api.CreateBatch(ctx, openai.CreateBatch{InputFileID: file.ID, …})
 //	batch, err = api.Batch(ctx, batch.ID)
 //

@@ -47,6 +47,8 @@ type Upload struct {
 	// Size is the length of Body where it is known, else 0 or less: the request then
 	// has no Content-Length, and a server that limits uploads notices late.
 	Size int64
+	// Sent is told how many bytes of Body were handed to the connection so far; may be nil.
+	Sent func(bytes int64)
 }
 
 // PurposeBatch is the purpose of a batch input file.
@@ -68,7 +70,7 @@ func (c *BatchClient) Upload(ctx context.Context, u Upload) (File, error) {
 		return File{}, fmt.Errorf("%s: %w", operation, err)
 	}
 	before, after := frame.Bytes()[:head], frame.Bytes()[head:]
-	req, err := c.request(ctx, http.MethodPost, "/v1/files", io.MultiReader(bytes.NewReader(before), u.Body, bytes.NewReader(after)))
+	req, err := c.request(ctx, http.MethodPost, "/v1/files", io.MultiReader(bytes.NewReader(before), &countingReader{r: u.Body, sent: u.Sent}, bytes.NewReader(after)))
 	if err != nil {
 		return File{}, fmt.Errorf("%s: %w", operation, err)
 	}
@@ -86,8 +88,23 @@ func (c *BatchClient) Upload(ctx context.Context, u Upload) (File, error) {
 	return file, nil
 }
 
-// UploadFile sends the file at path under its own name.
-func (c *BatchClient) UploadFile(ctx context.Context, path, purpose string) (File, error) {
+// countingReader tells how much of it was read.
+type countingReader struct {
+	r    io.Reader
+	n    int64
+	sent func(int64)
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	if c.n += int64(n); c.sent != nil {
+		c.sent(c.n)
+	}
+	return n, err
+}
+
+// UploadFile sends the file at path under its own name. sent is as in Upload.
+func (c *BatchClient) UploadFile(ctx context.Context, path, purpose string, sent func(bytes int64)) (File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return File{}, fmt.Errorf("upload: %w", err)
@@ -97,7 +114,7 @@ func (c *BatchClient) UploadFile(ctx context.Context, path, purpose string) (Fil
 	if err != nil {
 		return File{}, fmt.Errorf("upload: %w", err)
 	}
-	return c.Upload(ctx, Upload{Filename: filepath.Base(path), Purpose: purpose, Body: f, Size: info.Size()})
+	return c.Upload(ctx, Upload{Filename: filepath.Base(path), Purpose: purpose, Body: f, Size: info.Size(), Sent: sent})
 }
 
 // CreateBatch starts a batch job.

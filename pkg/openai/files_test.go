@@ -100,13 +100,17 @@ func TestUploadSendsTheFormThatTheGatewayExpects(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	byPath, err := client.UploadFile(t.Context(), path, PurposeBatch)
+	var sent int64
+	byPath, err := client.UploadFile(t.Context(), path, PurposeBatch, func(n int64) { sent = n })
 	if err != nil {
 		t.Fatal(err)
 	}
 	byReader, err := client.Upload(t.Context(), Upload{Filename: "input.jsonl", Purpose: PurposeBatch, Body: strings.NewReader(text)})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if sent != int64(len(text)) {
+		t.Errorf("heard of %d bytes sent, expected the %d of the file", sent, len(text))
 	}
 	for _, f := range []File{byPath, byReader} {
 		if f.ID != "file_5f4ed984-cbcc-4e6d-8cb2-b13890f4570b" || f.Bytes != 316 || f.Status != "uploaded" || *f.ExpiresAt != 1803769218 {
@@ -256,7 +260,7 @@ func TestBatchClientRefusesAnswersThatAreNone(t *testing.T) {
 
 func TestUploadReportsAFileThatCannotBeRead(t *testing.T) {
 	client := &BatchClient{BaseURL: serve(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })}
-	if _, err := client.UploadFile(t.Context(), filepath.Join(t.TempDir(), "missing.jsonl"), PurposeBatch); !errors.Is(err, os.ErrNotExist) {
+	if _, err := client.UploadFile(t.Context(), filepath.Join(t.TempDir(), "missing.jsonl"), PurposeBatch, nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("found error %v, expected that the file does not exist", err)
 	}
 	broken := errors.New("disk broke")
