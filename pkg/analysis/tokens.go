@@ -114,6 +114,11 @@ func (c *cell) tokens() TokenSummary {
 		s.NeededPrompt = measured(float64(need.prompt)-cached, need.results)
 	}
 	s.Redone, s.RedoneRatio = s.redone()
+	if n := c.accounting.Unfinished; n > 0 && len(c.rows.flights) == 0 {
+		// The Batch API gives out the results of a job at its end.
+		s.Redone = missing(0, "%d lines had no result when the run ended, which a server may have computed", n)
+		s.RedoneRatio = s.Redone
+	}
 	return s
 }
 
@@ -129,6 +134,10 @@ func (s TokenSummary) redone() (tokens, ratio Value) {
 	if needed <= 0 {
 		nothing := missing(0, "no request ended ok")
 		return nothing, nothing
+	}
+	if more < 0 {
+		less := missing(0, "the servers counted %.0f tokens less than the results have: they were not asked at the end", -more)
+		return less, less
 	}
 	return measured(more, s.NeededOutput.N), measured(more/needed, s.NeededOutput.N)
 }

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +77,8 @@ func TestTokensThatWereComputedForNothing(t *testing.T) {
 			served(c, needsOutput, prompts, cached)
 			c.Metadata.EndedAt = analysistest.Start.Add(140 * time.Second)
 		}, 0, "the metrics of vllm-0 end 5.0 s before the run"},
+		{"servers that were not asked at the end", func(c *analysistest.Cell) { served(c, needsOutput-7, prompts, cached) },
+			0, "the servers counted 7 tokens less than the results have: they were not asked at the end"},
 		{"no metrics", func(*analysistest.Cell) {}, 0, "the cell has no metrics"},
 	}
 	for _, c := range cases {
@@ -145,6 +148,22 @@ func TestEvictionsAreFollowedToOneResult(t *testing.T) {
 	// 6 s before.
 	near(t, "longest line", result.Batch.E2E.Max, 10)
 	near(t, "median line", result.Batch.E2E.P50, 4)
+}
+
+func TestResultsThatAJobStillHoldsLeaveRedoneTokensUnknown(t *testing.T) {
+	cell := analysistest.New(analysistest.S2, 1)
+	served(&cell, needsOutput, prompts, cached)
+	var tokens int64 = 4
+	cell.Requests = slices.DeleteFunc(cell.Requests, func(q record.Request) bool { return q.Job != nil && *q.Job == "A" })
+	for i := range cell.Requests {
+		q := &cell.Requests[i]
+		q.PromptTokens, q.CachedTokens, q.OutputTokens = &tokens, &tokens, &tokens
+	}
+	cell.Jobs = slices.DeleteFunc(cell.Jobs, func(j record.Job) bool { return j.Status == "completed" })
+	got := mustSummarize(t, cell).Tokens.Redone
+	if want := "130 lines had no result when the run ended, which a server may have computed"; got.Reason != want {
+		t.Errorf("found %v, %q, expected the reason %q", show(got), got.Reason, want)
+	}
 }
 
 func TestAttemptsBehindTheBatchAPIAreUnknown(t *testing.T) {

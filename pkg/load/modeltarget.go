@@ -50,6 +50,7 @@ type sampler struct {
 	pages   []*scrape.Page  // of the sources
 	rows    []record.Sample // of one round
 	samples record.SampleSet
+	last    kernel.Time // of the last round
 	path    string
 	file    *os.File
 }
@@ -72,17 +73,27 @@ func newSampler(k *kernel.Kernel, id Identity, sources []stack.Source, path stri
 }
 
 func (s *sampler) sample() {
-	at := calendar(s.k, s.k.Now())
+	s.round()
+	s.k.After(samplePeriod, s.sample)
+}
+
+func (s *sampler) round() {
+	s.last = s.k.Now()
+	at := calendar(s.k, s.last)
 	s.rows = s.rows[:0]
 	for i, source := range s.sources {
 		s.rows = s.pages[i].Append(s.rows, source.Registry.Gather(), at)
 	}
 	s.samples.Add(s.rows...)
-	s.k.After(samplePeriod, s.sample)
 }
 
-// close writes the samples.
+// close writes the samples, a last round included: without it the counters would lack
+// what the servers did since the one before, and the work that they did could not be
+// held against that of the rows.
 func (s *sampler) close() error {
+	if s.k.Now() > s.last {
+		s.round()
+	}
 	if err := errors.Join(s.samples.WriteParquet(s.file), s.file.Close()); err != nil {
 		return fmt.Errorf("writing model samples %s: %w", s.path, err)
 	}
