@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +15,7 @@ import (
 
 	"bgbench/pkg/record"
 	"bgbench/pkg/spec"
+	"bgbench/pkg/stats"
 )
 
 // Compare summarizes every cell of the experiment in dir, which holds
@@ -216,6 +218,30 @@ func (r *Results) compareArms() {
 		if i != base {
 			r.compareArm(&r.Arms[i], r.Arms[base])
 		}
+	}
+	r.adjustVerdicts()
+}
+
+// adjustVerdicts makes one family of all comparisons that have a test for a verdict.
+func (r *Results) adjustVerdicts() {
+	type place struct {
+		arm int
+		key string
+	}
+	var places []place
+	var p []float64
+	for i, a := range r.Arms {
+		for _, key := range slices.Sorted(maps.Keys(a.Against)) {
+			if c := a.Against[key]; c.P != nil {
+				places, p = append(places, place{i, key}), append(p, *c.P)
+			}
+		}
+	}
+	for i, adjusted := range stats.Holm(p) {
+		at := places[i]
+		c := r.Arms[at.arm].Against[at.key]
+		c.adjust(adjusted, len(p))
+		r.Arms[at.arm].Against[at.key] = c
 	}
 }
 

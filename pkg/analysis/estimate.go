@@ -132,6 +132,7 @@ func compareEstimates(baseline, arm Estimate, margin *float64) Comparison {
 	if margin != nil {
 		c.OneSidedLow, c.OneSidedHigh = finite(r.LowerBound(level)), finite(r.UpperBound(level))
 		c.Verdict = verdict(c.OneSidedLow, c.OneSidedHigh, *margin)
+		c.P = finite(min(r.NonInferiorityP(*margin), r.InferiorityP(*margin)))
 	}
 	return c
 }
@@ -147,6 +148,18 @@ func verdict(low, high *float64, margin float64) string {
 		return VerdictDegraded
 	}
 	return VerdictNoConclusion
+}
+
+// adjust takes a verdict back whose test does not hold in the family of all tests of
+// the experiment. Of the two tests of a comparison only the one that its data speak for
+// can be false, so that a comparison enters with the smaller p-value (Shaffer 1980).
+func (c *Comparison) adjust(p float64, family int) {
+	c.PAdjusted = finite(p)
+	if c.Verdict == VerdictNoConclusion || p <= 1-level {
+		return
+	}
+	c.Reason = fmt.Sprintf("no verdict: it would be %s by itself (p = %.2g), but not as one of %d tests (Holm: p = %.2g)", c.Verdict, *c.P, family, p)
+	c.Verdict = VerdictNoConclusion
 }
 
 // withhold takes a verdict back that rests on survivors. The percentiles that were

@@ -171,3 +171,37 @@ func TestVerdictsDoNotRestOnSurvivors(t *testing.T) {
 		t.Errorf("unbounded trials %v, expected those of whole pairs, 1", got)
 	}
 }
+
+func TestVerdictsAreAdjustedForTheirFamily(t *testing.T) {
+	test := func(p float64, verdict string) Comparison { return Comparison{P: &p, Verdict: verdict} }
+	r := Results{Arms: []ArmResult{
+		{Name: "base", Baseline: true},
+		{Name: "a", Against: map[string]Comparison{
+			"x": test(0.01, VerdictProtected), "y": test(0.03, VerdictDegraded), "z": {Ratio: new(float64)},
+		}},
+		{Name: "b", Against: map[string]Comparison{
+			"x": test(0.02, VerdictProtected), "y": test(0.3, VerdictNoConclusion),
+		}},
+	}}
+	r.adjustVerdicts()
+	for _, want := range []struct {
+		arm      int
+		key      string
+		adjusted float64
+		verdict  string
+		reason   string
+	}{
+		{1, "x", 0.04, VerdictProtected, ""}, // 4 tests x 0.01
+		{2, "x", 0.06, VerdictNoConclusion, "no verdict: it would be protected by itself (p = 0.02), but not as one of 4 tests (Holm: p = 0.06)"},
+		{1, "y", 0.06, VerdictNoConclusion, "no verdict: it would be degraded by itself (p = 0.03), but not as one of 4 tests (Holm: p = 0.06)"},
+		{2, "y", 0.3, VerdictNoConclusion, ""},
+	} {
+		got := r.Arms[want.arm].Against[want.key]
+		if got.PAdjusted == nil || math.Abs(*got.PAdjusted-want.adjusted) > 1e-12 || got.Verdict != want.verdict || got.Reason != want.reason {
+			t.Errorf("%s of %s: %+v, expected p %g, %q, %q", want.key, r.Arms[want.arm].Name, got, want.adjusted, want.verdict, want.reason)
+		}
+	}
+	if got := r.Arms[1].Against["z"]; got.PAdjusted != nil {
+		t.Errorf("a comparison without a test has the p-value %g", *got.PAdjusted)
+	}
+}

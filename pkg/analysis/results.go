@@ -307,12 +307,17 @@ type Comparison struct {
 	// the baseline: 0.1 is a rise by 10 %. Null below 3 pairs; Reason says why.
 	MDE *float64 `json:"mde"`
 	// Margin is the non-inferiority margin, and OneSidedLow and OneSidedHigh the
-	// one-sided bounds that the verdict compares with 1 + Margin. Verdict is one of
-	// the Verdict constants; all four only on the metrics that have a verdict.
+	// one-sided bounds that each test compares with 1 + Margin. Verdict is one of
+	// the Verdict constants; these, P and PAdjusted only on the metrics that have a verdict.
 	Margin       *float64 `json:"margin,omitempty"`
 	OneSidedLow  *float64 `json:"one_sided_low,omitempty"`
 	OneSidedHigh *float64 `json:"one_sided_high,omitempty"`
-	Verdict      string   `json:"verdict,omitempty"`
+	// P is the smaller p-value of the two one-sided tests, PAdjusted what Holm's method
+	// makes of it in the family of all verdicts of the experiment; the verdict rests on
+	// the latter.
+	P         *float64 `json:"p,omitempty"`
+	PAdjusted *float64 `json:"p_adjusted,omitempty"`
+	Verdict   string   `json:"verdict,omitempty"`
 }
 
 // Verdicts. They follow tests at the 5 % level and nothing else.

@@ -45,6 +45,13 @@ func (r LogRatio) LowerBound(level float64) float64 {
 	return math.Exp(r.Mean - studentQuantile(level, r.df())*r.SE)
 }
 
+// NonInferiorityP is the p-value of the one-sided test that shows the ratio to be at
+// most 1+margin.
+func (r LogRatio) NonInferiorityP(margin float64) float64 { return r.tail(math.Log1p(margin) - r.Mean) }
+
+// InferiorityP is that of the test that shows it to be above.
+func (r LogRatio) InferiorityP(margin float64) float64 { return r.tail(r.Mean - math.Log1p(margin)) }
+
 // MinimumDetectable is the smallest change of the ratio, as a share of it, that the
 // two-sided test of as many pairs that vary as these do finds with the given power:
 // 0.1 is a rise by 10 %. It needs 2 pairs.
