@@ -20,6 +20,8 @@ type cell struct {
 	read func(a arrow.Array, to fields, few bool)
 	// fill fills the fields from the pages of a Parquet column.
 	fill filler
+	// put appends fields to a Parquet column.
+	put putter
 }
 
 // instant is the type of every point in time: DuckDB cuts nanoseconds off and
@@ -27,20 +29,20 @@ type cell struct {
 var instant = &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}
 
 var cells = map[reflect.Type]cell{
-	reflect.TypeFor[string]():     {arrow.BinaryTypes.String, writeStrings, readStrings, fillValues(words)},
-	reflect.TypeFor[*string]():    {arrow.BinaryTypes.String, writeStringPointers, readStringPointers, fillPointers(words)},
-	reflect.TypeFor[bool]():       {arrow.FixedWidthTypes.Boolean, writeValues[bool, *array.BooleanBuilder], readValues[bool, *array.Boolean], fillValues(booleans)},
-	reflect.TypeFor[*bool]():      {arrow.FixedWidthTypes.Boolean, writePointers[bool, *array.BooleanBuilder], readPointers[bool, *array.Boolean], fillPointers(booleans)},
-	reflect.TypeFor[int32]():      {arrow.PrimitiveTypes.Int32, writeValues[int32, *array.Int32Builder], readValues[int32, *array.Int32], fillValues(fixed((*encoding.Values).Int32))},
-	reflect.TypeFor[*int32]():     {arrow.PrimitiveTypes.Int32, writePointers[int32, *array.Int32Builder], readPointers[int32, *array.Int32], fillPointers(fixed((*encoding.Values).Int32))},
-	reflect.TypeFor[int64]():      {arrow.PrimitiveTypes.Int64, writeValues[int64, *array.Int64Builder], readValues[int64, *array.Int64], fillValues(fixed((*encoding.Values).Int64))},
-	reflect.TypeFor[*int64]():     {arrow.PrimitiveTypes.Int64, writePointers[int64, *array.Int64Builder], readPointers[int64, *array.Int64], fillPointers(fixed((*encoding.Values).Int64))},
-	reflect.TypeFor[float64]():    {arrow.PrimitiveTypes.Float64, writeValues[float64, *array.Float64Builder], readValues[float64, *array.Float64], fillValues(fixed((*encoding.Values).Double))},
-	reflect.TypeFor[*float64]():   {arrow.PrimitiveTypes.Float64, writePointers[float64, *array.Float64Builder], readPointers[float64, *array.Float64], fillPointers(fixed((*encoding.Values).Double))},
-	reflect.TypeFor[time.Time]():  {instant, writeInstants, readInstants, fillValues(instants)},
-	reflect.TypeFor[*time.Time](): {instant, writeInstantPointers, readInstantPointers, fillPointers(instants)},
-	reflect.TypeFor[[]float32]():  {listOf(arrow.PrimitiveTypes.Float32), writeLists[float32, *array.Float32Builder], readFloat32Lists, fillLists((*encoding.Values).Float)},
-	reflect.TypeFor[[]int32]():    {listOf(arrow.PrimitiveTypes.Int32), writeLists[int32, *array.Int32Builder], readInt32Lists, fillLists((*encoding.Values).Int32)},
+	reflect.TypeFor[string]():     {arrow.BinaryTypes.String, writeStrings, readStrings, fillValues(words), putValues(putText)},
+	reflect.TypeFor[*string]():    {arrow.BinaryTypes.String, writeStringPointers, readStringPointers, fillPointers(words), putPointers(putText)},
+	reflect.TypeFor[bool]():       {arrow.FixedWidthTypes.Boolean, writeValues[bool, *array.BooleanBuilder], readValues[bool, *array.Boolean], fillValues(booleans), putValues(putBool)},
+	reflect.TypeFor[*bool]():      {arrow.FixedWidthTypes.Boolean, writePointers[bool, *array.BooleanBuilder], readPointers[bool, *array.Boolean], fillPointers(booleans), putPointers(putBool)},
+	reflect.TypeFor[int32]():      {arrow.PrimitiveTypes.Int32, writeValues[int32, *array.Int32Builder], readValues[int32, *array.Int32], fillValues(fixed((*encoding.Values).Int32)), putValues(putInt32)},
+	reflect.TypeFor[*int32]():     {arrow.PrimitiveTypes.Int32, writePointers[int32, *array.Int32Builder], readPointers[int32, *array.Int32], fillPointers(fixed((*encoding.Values).Int32)), putPointers(putInt32)},
+	reflect.TypeFor[int64]():      {arrow.PrimitiveTypes.Int64, writeValues[int64, *array.Int64Builder], readValues[int64, *array.Int64], fillValues(fixed((*encoding.Values).Int64)), putValues(putInt64)},
+	reflect.TypeFor[*int64]():     {arrow.PrimitiveTypes.Int64, writePointers[int64, *array.Int64Builder], readPointers[int64, *array.Int64], fillPointers(fixed((*encoding.Values).Int64)), putPointers(putInt64)},
+	reflect.TypeFor[float64]():    {arrow.PrimitiveTypes.Float64, writeValues[float64, *array.Float64Builder], readValues[float64, *array.Float64], fillValues(fixed((*encoding.Values).Double)), putValues(putDouble)},
+	reflect.TypeFor[*float64]():   {arrow.PrimitiveTypes.Float64, writePointers[float64, *array.Float64Builder], readPointers[float64, *array.Float64], fillPointers(fixed((*encoding.Values).Double)), putPointers(putDouble)},
+	reflect.TypeFor[time.Time]():  {instant, writeInstants, readInstants, fillValues(instants), putValues(putInstant)},
+	reflect.TypeFor[*time.Time](): {instant, writeInstantPointers, readInstantPointers, fillPointers(instants), putPointers(putInstant)},
+	reflect.TypeFor[[]float32]():  {listOf(arrow.PrimitiveTypes.Float32), writeLists[float32, *array.Float32Builder], readFloat32Lists, fillLists((*encoding.Values).Float), putLists[float32]},
+	reflect.TypeFor[[]int32]():    {listOf(arrow.PrimitiveTypes.Int32), writeLists[int32, *array.Int32Builder], readInt32Lists, fillLists((*encoding.Values).Int32), putLists[int32]},
 }
 
 // listOf names the element as Parquet does.

@@ -34,7 +34,9 @@ var writers = map[string][]parquet.WriterOption{
 	"small pages of version 1":        {parquet.PageBufferSize(100), parquet.DataPageVersion(1)},
 	"row groups of 100 rows":          {parquet.PageBufferSize(200), parquet.MaxRowsPerRowGroup(100)},
 	"dictionaries that were given up": {parquet.PageBufferSize(200), parquet.DictionaryMaxBytes(16)},
-	"compressed":                      {parquet.Compression(&parquet.Zstd)},
+	"dictionaries of everything": {parquet.DefaultEncodingFor(parquet.Int32, &parquet.RLEDictionary), parquet.DefaultEncodingFor(parquet.Float, &parquet.RLEDictionary),
+		parquet.DefaultEncodingFor(parquet.Int64, &parquet.RLEDictionary)},
+	"compressed": {parquet.Compression(&parquet.Zstd)},
 }
 
 func TestFilesOfOtherWritersAreReadWhole(t *testing.T) {
@@ -108,7 +110,7 @@ func TestOnlyLeavesOutTheRowsThatAreNotWanted(t *testing.T) {
 // What a disk or a hand changed in a page must not end the program.
 func FuzzDamagedParquet(f *testing.F) {
 	var file bytes.Buffer
-	_, err := writeParquet(&file, nil, func(yield func([]Request, error) bool) { yield(someRows[Request](50), nil) })
+	_, err := writeParquet(&file, func() map[string]string { return nil }, func(yield func([]Request, error) bool) { yield(someRows[Request](50), nil) })
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -236,7 +236,14 @@ func fillLists[V any](slice func(*encoding.Values) []V) filler {
 			}
 			n := r.restOfRow()
 			there := r.present(n)
-			all = append(all, slice(&r.data)[r.value:r.value+there]...)
+			if r.page.Dictionary() == nil {
+				all = append(all, slice(&r.data)[r.value:r.value+there]...)
+			} else {
+				element := fixed(slice)(r)
+				for i := range there {
+					all = append(all, element(r.value+i))
+				}
+			}
 			r.level, r.value = r.level+n, r.value+there
 			ends[row-1] = len(all)
 		}

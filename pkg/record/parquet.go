@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"maps"
 	"os"
-	"slices"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -114,43 +112,14 @@ func nullsBeyond(f *parquet.File, found, want parquet.LeafColumn) int64 {
 // writeParquet writes rows as a Parquet file and returns how many there were.
 // Samples must come sorted. It asks for the metadata when it has all rows.
 func writeParquet[T Row](w io.Writer, meta func() map[string]string, batches iter.Seq2[[]T, error]) (int64, error) {
-	s := schemaOf[T]()
-	options := []parquet.WriterOption{
-		s.parquet,
-		parquet.Compression(&parquet.Zstd),
-		parquet.MaxRowsPerRowGroup(rowGroupRows),
-		parquet.KeyValueMetadata(SchemaKey, s.tag()),
-	}
-	if s == sampleSchema {
-		options = append(options, parquet.SortingWriterConfig(parquet.SortingColumns(
-			parquet.Ascending("metric"), parquet.Ascending("series_id"), parquet.Ascending("at"))))
-	}
-	out := parquet.NewGenericWriter[T](w, options...)
-	var count int64
-	var inGroup int
+	out := newFileWriter(w, schemaOf[T]())
 	for rows, err := range batches {
 		if err != nil {
-			return count, err
+			return out.rows(), err
 		}
-		if _, err := out.Write(rows); err != nil {
-			return count, err
-		}
-		count += int64(len(rows))
-		for i := range rows {
-			inGroup += elements(&rows[i])
-		}
-		if inGroup >= rowGroupElements {
-			if err := out.Flush(); err != nil {
-				return count, err
-			}
-			inGroup = 0
+		if err := addRows(out, rows, 1); err != nil {
+			return out.rows(), err
 		}
 	}
-	all := meta()
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if key != SchemaKey {
-			out.SetKeyValueMetadata(key, all[key])
-		}
-	}
-	return count, out.Close()
+	return out.rows(), out.close(meta())
 }
