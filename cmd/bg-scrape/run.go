@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -21,13 +20,14 @@ func runCommand(env cli.Env) *ucli.Command {
 		Usage:     "scrape the /metrics pages of a stack into a Parquet file",
 		ArgsUsage: "[-- COMMAND [ARGUMENT ...]]",
 		Description: "Scrapes until it is interrupted, or as long as the command after -- runs, whose exit\n" +
-			"code is then its own. With -o - the rows go to standard output as an Arrow IPC\n" +
-			"stream. On target model there is nothing to scrape: the command must be one that\n" +
-			"writes the model's samples to the file that " + scrape.SamplesVariable + " names, as bg-load run does.\n\n" +
+			"code is then its own. Endpoints that the stack's descriptor names later join in.\n" +
+			"With -o - the rows go to standard output as an Arrow IPC stream. On target\n" +
+			"model there is nothing to scrape: the command must be one that writes the model's\n" +
+			"samples to the file that " + scrape.SamplesVariable + " names, as bg-load run does.\n\n" +
 			cli.Examples(
 				"bg-scrape run --stack stack.json -o metrics.parquet",
 				"bg-scrape run --stack stack.json -o cell/metrics.parquet -- bg-load run --stack stack.json --inputs inputs/t1 -o cell"),
-		Flags: []ucli.Flag{
+		Flags: append([]ucli.Flag{
 			&ucli.StringFlag{Name: "stack", Usage: "`FILE` that describes the stack"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "Parquet `FILE`, or - for a pipe"},
 			&ucli.DurationFlag{Name: "interval", Value: time.Second, Usage: "time between two scrapes"},
@@ -35,7 +35,7 @@ func runCommand(env cli.Env) *ucli.Command {
 			&ucli.StringFlag{Name: "experiment", Usage: "`NAME` in the rows (default: the stack's)"},
 			&ucli.StringFlag{Name: "arm", Usage: "`NAME` in the rows (default: the stack's)"},
 			&ucli.IntFlag{Name: "trial", Value: 1, Usage: "trial `K` in the rows"},
-		},
+		}, accessFlags()...),
 		Action: func(c *ucli.Context) error {
 			if c.String("stack") == "" {
 				return cli.Usagef("--stack: found none, expected the descriptor of a stack")
@@ -51,7 +51,11 @@ func runCommand(env cli.Env) *ucli.Command {
 			if stack.Target == spec.TargetModel {
 				return scrape.FromModel(c.Context, c.String("output"), program)
 			}
-			return scrapeStack(c, env, config(c, stack), program)
+			cfg, err := config(c, stack)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			return scrapeStack(c, env, cfg, program)
 		},
 	}
 }
@@ -79,11 +83,15 @@ func checkRun(c *ucli.Context, stack deploy.Stack) error {
 	return nil
 }
 
-func config(c *ucli.Context, stack deploy.Stack) scrape.Config {
+func config(c *ucli.Context, stack deploy.Stack) (scrape.Config, error) {
+	client, err := access(c).Client()
+	if err != nil {
+		return scrape.Config{}, err
+	}
 	cfg := scrape.Config{
 		Interval: c.Duration("interval"),
 		Timeout:  c.Duration("timeout"),
-		Client:   &http.Client{},
+		Client:   client,
 		Base:     record.Sample{Experiment: stack.Experiment, Arm: stack.Arm.Name, Trial: int32(c.Int("trial"))},
 	}
 	if name := c.String("experiment"); name != "" {
@@ -92,10 +100,22 @@ func config(c *ucli.Context, stack deploy.Stack) scrape.Config {
 	if name := c.String("arm"); name != "" {
 		cfg.Base.Arm = name
 	}
-	for _, e := range stack.Metrics {
-		cfg.Endpoints = append(cfg.Endpoints, scrape.Endpoint{Source: e.Source, URL: e.URL})
+	cfg.Endpoints = endpoints(stack)
+	if path := c.String("stack"); path != "-" {
+		cfg.Refresh = scrape.Watched(path, func(path string) ([]scrape.Endpoint, error) {
+			stack, err := deploy.ReadStack(path)
+			return endpoints(stack), err
+		})
 	}
-	return cfg
+	return cfg, nil
+}
+
+func endpoints(stack deploy.Stack) []scrape.Endpoint {
+	var out []scrape.Endpoint
+	for _, e := range stack.Metrics {
+		out = append(out, scrape.Endpoint{Source: e.Source, URL: e.URL})
+	}
+	return out
 }
 
 // scrapeStack ends when ctx is done or the command has ended.
@@ -106,6 +126,9 @@ func scrapeStack(c *ucli.Context, env cli.Env, cfg scrape.Config, program comman
 	}
 	healths, err := scrapeTo(c.Context, c.String("output"), env, cfg, program)
 	for _, h := range healths {
+		if h.Missed > 0 {
+			log.Warn("scrapes missed: the scraper was late", "source", h.Source, "url", h.URL, "missed", h.Missed, "of", h.Missed+h.Scrapes)
+		}
 		if h.Failures > 0 {
 			log.Warn("scrapes failed", "source", h.Source, "url", h.URL, "failed", h.Failures, "of", h.Scrapes, "last", h.LastFailure.Error())
 		}

@@ -73,8 +73,8 @@ func TestFirstRoundIsWrittenBeforeTheCommandBegins(t *testing.T) {
 		}
 		n++
 	}
-	if n != 3 {
-		t.Errorf("found %d rows, expected x, up and scrape_duration_seconds", n)
+	if n != 5 {
+		t.Errorf("found %d rows, expected x and the four of a scrape", n)
 	}
 }
 
@@ -120,11 +120,11 @@ func TestStreamIsNeverMoreThanARoundBehind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n++; n == 7 { // of the third round
+		if n++; n == 11 { // of the third round
 			cancel()
 		}
 	}
-	if err := <-done; err != nil || n < 7 {
+	if err := <-done; err != nil || n < 11 {
 		t.Errorf("found error %v and %d rows", err, n)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,19 +17,37 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// accept asks for protobuf, then for text. It leaves OpenMetrics out: the text of
-// vLLM's Python client and of client_golang is the same without it.
+// accept asks for protobuf, which has native histograms, then for text. It does not
+// name OpenMetrics: vLLM's Python client sends it to who does, before anything else,
+// and it says no more than the text. Who knows nothing else may answer with it.
 const accept = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited," +
 	"text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
 
 // maxPage is far above any page that is a page (a busy vLLM server has 100 KB).
 const maxPage = 64 << 20
 
-// fetch gets and parses a /metrics page.
-func fetch(ctx context.Context, client *http.Client, address string) ([]*dto.MetricFamily, error) {
+// fetch gets a /metrics page.
+func fetch(ctx context.Context, client *http.Client, address string) (exposition, error) {
+	page, header, err := get(ctx, client, address)
+	if err != nil {
+		return exposition{}, err
+	}
+	if isOpenMetrics(header) {
+		return exposition{openMetrics: page}, nil
+	}
+	families, err := parse(header, page)
+	return exposition{families: families}, err
+}
+
+func isOpenMetrics(header http.Header) bool {
+	kind, _, err := mime.ParseMediaType(header.Get("Content-Type"))
+	return err == nil && kind == expfmt.OpenMetricsType
+}
+
+func get(ctx context.Context, client *http.Client, address string) ([]byte, http.Header, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	request.Header.Set("Accept", accept)
 	response, err := client.Do(request)
@@ -37,20 +56,20 @@ func fetch(ctx context.Context, client *http.Client, address string) ([]*dto.Met
 		if errors.As(err, &wrapped) { // the caller names the URL
 			err = wrapped.Err
 		}
-		return nil, err
+		return nil, nil, err
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("found status %s, expected 200 OK", response.Status)
+		return nil, nil, fmt.Errorf("found status %s, expected 200 OK", response.Status)
 	}
 	page, err := io.ReadAll(io.LimitReader(response.Body, maxPage+1))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(page) > maxPage {
-		return nil, fmt.Errorf("found more than %d bytes", maxPage)
+		return nil, nil, fmt.Errorf("found more than %d bytes", maxPage)
 	}
-	return parse(response.Header, page)
+	return page, response.Header, nil
 }
 
 // parse returns the families of a page sorted by name.
@@ -70,7 +89,7 @@ func parse(header http.Header, page []byte) ([]*dto.MetricFamily, error) {
 		}
 		return out, nil
 	}
-	return nil, fmt.Errorf("found content type %q, expected Prometheus text 0.0.4 or delimited protobuf", header.Get("Content-Type"))
+	return nil, fmt.Errorf("found content type %q, expected Prometheus text 0.0.4, delimited protobuf or OpenMetrics", header.Get("Content-Type"))
 }
 
 func parseProtobuf(page []byte, format expfmt.Format) ([]*dto.MetricFamily, error) {

@@ -79,3 +79,11 @@ func seriesID(source, metric, labels string) int64 {
 	}
 	return int64(h.Sum64())
 }
+
+// fill gives a row its labels: the columns of those that have one, all of them as
+// JSON, and the series. It sorts labels.
+func fill(row *record.Sample, labels []label) {
+	promote(row, labels)
+	row.Labels = canonicalJSON(labels)
+	row.SeriesID = seriesID(row.Source, row.Metric, row.Labels)
+}

@@ -63,3 +63,19 @@ func (n names) next(name string) (string, bool) {
 	}
 	return "", false
 }
+
+// splitUntyped takes the ending of a histogram or summary off the name of a series of
+// which the type is unknown, if the rest is a name that was renamed.
+func splitUntyped(name string) (family, suffix string) {
+	if _, ok := renamed.next(name); ok {
+		return name, ""
+	}
+	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+		if family, ok := strings.CutSuffix(name, suffix); ok {
+			if _, ok := renamed.next(family); ok {
+				return family, suffix
+			}
+		}
+	}
+	return name, ""
+}

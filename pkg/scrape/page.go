@@ -169,9 +169,7 @@ func (s *series) shape(p *Page, f *dto.MetricFamily, m *dto.Metric, canonical st
 		}
 		row := p.base
 		row.Metric, row.Canonical, row.Type = f.GetName()+point.suffix, canonical+point.suffix, typeName(s.kind)
-		promote(&row, labels)
-		row.Labels = canonicalJSON(labels)
-		row.SeriesID = seriesID(row.Source, row.Metric, row.Labels)
+		fill(&row, labels)
 		s.rows = append(s.rows, row)
 	}
 }

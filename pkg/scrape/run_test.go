@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -68,7 +70,7 @@ func TestRoundsKeepToTheGridAndNoneIsCaughtUp(t *testing.T) {
 			})},
 			Write: func(some []record.Sample) error {
 				rows = append(rows, some...)
-				if n == 2 {
+				if n == 2 && some[0].Metric == "x" {
 					time.Sleep(2500 * time.Millisecond) // a disk that hangs
 				}
 				return nil
@@ -77,15 +79,17 @@ func TestRoundsKeepToTheGridAndNoneIsCaughtUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The round of 1 s ends at 3.8 s: of the ticks at 2 s and 3 s one is late, the
-		// other left out. The late round ends at 4.1 s, after the tick at 4 s.
-		if got, want := pick(rows, "a", "x", start), "1@0s 2@1s 3@3.8s 4@4.1s 5@5s 6@6s"; got != want {
+		// Writing the answer of 1 s ends at 3.8 s: 2 s and 3 s are missed.
+		if got, want := pick(rows, "a", "x", start), "1@0s 2@1s 3@4s 4@5s 5@6s"; got != want {
 			t.Errorf("found %s, expected %s", got, want)
 		}
 		if got, want := pick(rows, "a", "scrape_duration_seconds", start), "0.3@0s 0.3@1s"; !strings.HasPrefix(got, want) {
 			t.Errorf("found durations %s, expected %s", got, want)
 		}
-		if host := "b"; *rows[len(rows)-1].Instance != host || healths[1].Scrapes == 0 || healths[1].Failures != 0 {
+		if got, want := pick(rows, "a", "bg_scrape_missed_total", start), "0@0s 0@1s 2@4s 2@5s 2@6s"; got != want || healths[0].Missed != 2 {
+			t.Errorf("found %s and %d missed, expected %s and 2", got, healths[0].Missed, want)
+		}
+		if host := "b"; *rows[len(rows)-1].Instance != host && *rows[len(rows)-1].Instance != "a" || healths[1].Scrapes == 0 || healths[1].Failures != 0 {
 			t.Errorf("last row of instance %s, health %+v", *rows[len(rows)-1].Instance, healths[1])
 		}
 	})
@@ -145,8 +149,8 @@ func TestStackThatIsDownFailsOnlyWhereItMustAnswer(t *testing.T) {
 			if must && (err == nil || err.Error() != "no endpoint answered: vllm-0 at http://127.0.0.1:9/metrics: connection refused" || written != 0) {
 				t.Errorf("found error %v and %d rows", err, written)
 			}
-			if !must && (err != nil || written != 4) {
-				t.Errorf("found error %v and %d rows, expected none and up and scrape_duration_seconds twice", err, written)
+			if !must && (err != nil || written != 8) {
+				t.Errorf("found error %v and %d rows, expected none and the four of a scrape twice", err, written)
 			}
 		})
 	}
@@ -162,8 +166,8 @@ func TestScrapeThatIsInterruptedIsNoOutage(t *testing.T) {
 			Client: &http.Client{Transport: answers(func(r *http.Request) (string, error) { return "x 1\n", waitFor(r, 500*time.Millisecond) })},
 			Write:  func(some []record.Sample) error { rows = append(rows, some...); return nil },
 		})
-		if err != nil || len(rows) != 3 || healths[0].Failures != 0 {
-			t.Errorf("found error %v, %d rows, %+v; expected x, up and scrape_duration_seconds of the first round", err, len(rows), healths[0])
+		if err != nil || len(rows) != 5 || healths[0].Failures != 0 {
+			t.Errorf("found error %v, %d rows, %+v; expected x and the four of a scrape, of the first round", err, len(rows), healths[0])
 		}
 	})
 }
@@ -203,5 +207,99 @@ func downConfig() Config {
 	return Config{
 		Endpoints: []Endpoint{{"a", "http://a/metrics"}}, Interval: time.Second, MustAnswer: true,
 		Client: &http.Client{Transport: answers(func(*http.Request) (string, error) { return "", errors.New("connection refused") })},
+	}
+}
+
+func TestEndpointsComeAndGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var rows []record.Sample
+		a, b := Endpoint{"a", "http://a/metrics"}, Endpoint{"b", "http://b/metrics"}
+		ctx, cancel := context.WithTimeout(t.Context(), 5200*time.Millisecond)
+		defer cancel()
+		changes := map[int][]Endpoint{1: {a, b}, 3: {b}, 4: {a, b}} // by the second that ends
+		n := 0
+		healths, err := Run(ctx, Config{
+			Endpoints: []Endpoint{a}, Interval: time.Second,
+			Refresh: func() ([]Endpoint, bool, error) {
+				now, changed := changes[n]
+				n++
+				return now, changed, nil
+			},
+			Client: &http.Client{Transport: answers(func(*http.Request) (string, error) { return "x 1\n", nil })},
+			Write:  func(some []record.Sample) error { rows = append(rows, some...); return nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for source, want := range map[string]string{"a": "1@0s 1@1s 1@2s 1@3s 1@5s", "b": "1@2s 1@3s 1@4s 1@5s"} {
+			if got := pick(rows, source, "x", start); got != want {
+				t.Errorf("%s: found %s, expected %s", source, got, want)
+			}
+		}
+		if len(healths) != 2 || healths[0].Scrapes != 5 || healths[0].Missed != 0 || healths[1].Missed != 0 {
+			t.Errorf("found %+v", healths)
+		}
+	})
+}
+
+func TestEndpointThatHangsForAsLongAsItMayIsAskedAtEveryInstant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var rows []record.Sample
+		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
+		defer cancel()
+		healths, err := Run(ctx, Config{
+			Endpoints: []Endpoint{{"slow", "http://slow/metrics"}, {"good", "http://good/metrics"}}, Interval: time.Second,
+			Client: &http.Client{Transport: answers(func(r *http.Request) (string, error) {
+				if r.URL.Host == "slow" {
+					return "x 1\n", waitFor(r, time.Minute)
+				}
+				return "x 1\n", nil
+			})},
+			Write: func(some []record.Sample) error { rows = append(rows, some...); return nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := pick(rows, "slow", "up", start); got != "0@0s 0@1s 0@2s" || healths[0].Missed != 0 {
+			t.Errorf("slow: found up %s and %d missed", got, healths[0].Missed)
+		}
+		if got := pick(rows, "good", "up", start); got != "1@0s 1@1s 1@2s 1@3s" {
+			t.Errorf("good: found up %s", got)
+		}
+	})
+}
+
+func TestDescriptorThatChangesIsReadAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "stack.json")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a")
+	refresh := Watched(path, func(path string) ([]Endpoint, error) {
+		text, err := os.ReadFile(path)
+		if string(text) == "half" {
+			err = errors.New("no descriptor")
+		}
+		return []Endpoint{{Source: string(text)}}, err
+	})
+	for _, c := range []struct{ name, text, want string }{
+		{"as it was", "", ""}, {"longer", "bb", "bb"}, {"the same again", "", ""}, {"half written", "half", ""}, {"whole", "ccc", "ccc"}, {"gone", "-", ""},
+	} {
+		switch c.text {
+		case "":
+		case "-":
+			os.Remove(path)
+		default:
+			write(c.text)
+		}
+		got, changed, err := refresh()
+		if err != nil || changed != (c.want != "") || changed && got[0].Source != c.want {
+			t.Errorf("%s: found %v, %t, %v", c.name, got, changed, err)
+		}
 	}
 }
