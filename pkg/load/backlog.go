@@ -2,12 +2,10 @@ package load
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"bgbench/pkg/inputs"
 	"bgbench/pkg/openai"
-	"bgbench/pkg/random"
 	"bgbench/pkg/record"
 )
 
@@ -21,16 +19,6 @@ type backlog struct {
 	open  int
 	jobs  []*backlogJob
 	over  bool
-
-	random  *rand.Rand // of retry delays
-	resting int        // failed attempts that wait for their next
-	again   []retry    // those whose time has come, first come first served
-}
-
-// retry is a line that will be sent once more.
-type retry struct {
-	line    backlogLine
-	attempt int
 }
 
 // backlogLine is one line of a job file.
@@ -49,7 +37,7 @@ type backlogJob struct {
 }
 
 func newBacklog(r *Replay, lines []backlogLine) *backlog {
-	b := &backlog{r: r, lines: lines, random: rand.New(random.Stream(r.cfg.Identity.Seed, "load", "retry"))}
+	b := &backlog{r: r, lines: lines}
 	for _, l := range lines {
 		if n := len(b.jobs); n == 0 || b.jobs[n-1].file.Name != l.job.Name {
 			b.jobs = append(b.jobs, &backlogJob{file: l.job})
@@ -72,17 +60,8 @@ func (b *backlog) begin() {
 
 // fill keeps the allowed number of requests in flight.
 func (b *backlog) fill() {
-	for !b.over && !b.r.stopping && b.open < b.r.cfg.Backlog.Concurrency {
-		switch {
-		case len(b.again) > 0:
-			first := b.again[0]
-			b.again = b.again[1:]
-			b.send(first.line, first.attempt)
-		case b.next < len(b.lines):
-			b.sendNext()
-		default:
-			return
-		}
+	for !b.over && !b.r.stopping && b.open < b.r.cfg.Backlog.Concurrency && b.next < len(b.lines) {
+		b.sendNext()
 	}
 }
 
@@ -98,16 +77,16 @@ func (b *backlog) sendAtRate(start time.Duration) {
 
 func (b *backlog) sendNext() {
 	b.next++
-	b.send(b.lines[b.next-1], 1)
+	b.send(b.lines[b.next-1])
 }
 
-func (b *backlog) send(line backlogLine, attempt int) {
+func (b *backlog) send(line backlogLine) {
 	b.open++
 	job := b.job(line)
 	if !job.began.OK {
 		job.began = At(b.r.k.Now())
 	}
-	b.r.flights.start(b.request(line, attempt), func(a Attempt) { b.ended(job, line, attempt, a) })
+	b.r.flights.start(b.request(line), func(a Attempt) { b.ended(job, a) })
 }
 
 func (b *backlog) job(line backlogLine) *backlogJob {
@@ -119,16 +98,11 @@ func (b *backlog) job(line backlogLine) *backlogJob {
 	panic("load: backlog line of an unknown job " + line.job.Name)
 }
 
-func (b *backlog) request(line backlogLine, attempt int) *Request {
+func (b *backlog) request(line backlogLine) *Request {
 	id := b.r.cfg.Identity
-	requestID := fmt.Sprintf("%s-t%d-%s-%d", id.Arm, id.Trial, line.job.Name, line.index)
-	if attempt > 1 {
-		// The router keeps count by request id: two attempts must not share one.
-		requestID += fmt.Sprintf("-a%d", attempt)
-	}
 	return &Request{
-		ID:           requestID,
-		Attempt:      attempt,
+		ID:           fmt.Sprintf("%s-t%d-%s-%d", id.Arm, id.Trial, line.job.Name, line.index),
+		Attempt:      1,
 		Objective:    b.r.cfg.Backlog.Objective,
 		Chat:         line.chat,
 		Class:        record.ClassBatchEquivalent,
@@ -140,12 +114,8 @@ func (b *backlog) request(line backlogLine, attempt int) *Request {
 	}
 }
 
-func (b *backlog) ended(job *backlogJob, line backlogLine, attempt int, a Attempt) {
+func (b *backlog) ended(job *backlogJob, a Attempt) {
 	b.open--
-	if b.rest(job, retry{line, attempt + 1}, a) {
-		b.goOn()
-		return
-	}
 	switch a.Status {
 	case record.StatusOK:
 		job.completed++
@@ -165,31 +135,10 @@ func (b *backlog) goOn() {
 	if b.r.cfg.Backlog.Rate == 0 {
 		b.fill()
 	}
-	if b.next == len(b.lines) && b.open+b.resting+len(b.again) == 0 {
+	if b.next == len(b.lines) && b.open == 0 {
 		b.over = true
 	}
 	b.r.maybeStop()
-}
-
-// rest puts a failed attempt aside for its next, if it has one.
-func (b *backlog) rest(job *backlogJob, next retry, a Attempt) bool {
-	if !b.r.cfg.Backlog.Retry || b.over || b.r.stopping || !retryable(a) {
-		return false
-	}
-	left := job.created.Time + job.file.Window - b.r.k.Now()
-	delay, ok := retryDelay(b.random, next.attempt-1, left)
-	if !ok {
-		return false
-	}
-	b.resting++
-	b.r.k.After(delay, func() {
-		b.resting--
-		if !b.over {
-			b.again = append(b.again, next)
-			b.goOn()
-		}
-	})
-	return true
 }
 
 // observe records a row of each job that has not ended.
@@ -213,7 +162,7 @@ func (b *backlog) giveUp(why string) {
 	b.r.flights.stopAll(record.StatusIncomplete, "still in flight when "+why,
 		func(req *Request) bool { return req.Class == record.ClassBatchEquivalent })
 	for _, line := range unsent {
-		b.r.recordAttempt(b.request(line, 1), Attempt{Status: record.StatusIncomplete, Error: "not sent when " + why})
+		b.r.recordAttempt(b.request(line), Attempt{Status: record.StatusIncomplete, Error: "not sent when " + why})
 	}
 }
 

@@ -36,9 +36,6 @@ type Backlog struct {
 	Rate        float64 `yaml:"rate" json:"rate"`
 	// Objective is the InferenceObjective that the requests name.
 	Objective string `yaml:"objective" json:"objective"`
-	// Retry sends refused and evicted requests again until the job's window ends, as
-	// llm-d's async processor does. It needs a bound on the requests in flight.
-	Retry bool `yaml:"retry" json:"retry"`
 }
 
 // Gateway is the configuration of the batch gateway's processor; the keys are

@@ -61,7 +61,6 @@ func (a Arm) objectiveProblems(is *problems) {
 
 func (b Backlog) problems(is *problems, path string) {
 	is.check(b.Rate >= 0, join(path, "rate"), "found %s, expected 0 (bounded by concurrency) or more", decimal(b.Rate))
-	is.check(!b.Retry || b.Rate == 0, join(path, "retry"), "found true, expected false at a rate of %s", decimal(b.Rate))
 	is.check(b.Concurrency >= 1 || b.Rate > 0, join(path, "concurrency"), "found %d, expected 1 or more", b.Concurrency)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"bgbench/pkg/sim/async"
 	"bgbench/pkg/spec"
 )
 
@@ -24,7 +25,10 @@ type Config struct {
 	// of its inference requests carries as well; nil means the default.
 	PassThroughHeaders []string
 	Limits             Limits
-	Seed               int64 // of ids, retry jitter and the order of models
+	// Async is the queue that lines go to with dispatch async; nil sends them to the
+	// inference gateway.
+	Async *async.Processor
+	Seed  int64 // of ids, retry jitter and the order of models
 	// LimitChanged hears of every change of an endpoint's AIMD limit, as the
 	// processor's log does; nil when nobody listens.
 	LimitChanged func(url string, before, after int, signal string)
@@ -39,6 +43,7 @@ type Config struct {
 
 // ModelGateway is one entry of the processor's modelGateways. Entries with one URL
 // share one client, and so one semaphore and one AIMD controller.
+// Without a URL it is Config.EndpointURL.
 type ModelGateway struct{ Model, URL string }
 
 // Limits bound an upload.
@@ -71,6 +76,11 @@ func (c *Config) fillDefaults() {
 	}
 	if c.EndpointURL == "" {
 		c.EndpointURL = defaultEndpointURL
+	}
+	for i := range c.ModelGateways {
+		if c.ModelGateways[i].URL == "" {
+			c.ModelGateways[i].URL = c.EndpointURL
+		}
 	}
 	if c.Limits.MaxSizeBytes == 0 {
 		c.Limits.MaxSizeBytes = defaultMaxSize

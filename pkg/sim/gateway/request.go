@@ -63,9 +63,18 @@ func (q *request) withdraw() {
 
 // send makes the first attempt.
 func (q *request) send() {
+	q.slots = bothSlots
+	if q.prepare() {
+		q.try()
+	}
+}
+
+// prepare makes the call of a request that is sent now. It is false for a line that
+// the inference server refuses because it cannot read it.
+func (q *request) prepare() bool {
 	q.submit()
 	g := q.run.p.g
-	q.slots, q.sentAt = bothSlots, g.k.Now()
+	q.sentAt = g.k.Now()
 	g.sent++
 	q.seq = g.sent
 	body, err := q.entry.line.body, error(nil)
@@ -73,11 +82,10 @@ func (q *request) send() {
 		body, err = decodeBody(q.entry.text)
 	}
 	if err != nil {
-		// The inference server refuses what it cannot read.
 		end := sim.End{Status: http.StatusBadRequest, ErrorType: "BadRequestError", Message: err.Error()}
 		q.call = &sim.Call{ID: q.id, Model: q.entry.line.model}
 		g.k.After(0, func() { q.over(end) })
-		return
+		return false
 	}
 	q.call = g.tokenizer.NewCall(q.id, body)
 	q.call.Objective = g.cfg.InferenceObjective
@@ -89,7 +97,7 @@ func (q *request) send() {
 	if q.entry.line.url != chatPath {
 		q.call.Path = q.entry.line.url
 	}
-	q.try()
+	return true
 }
 
 const chatPath = "/v1/chat/completions"

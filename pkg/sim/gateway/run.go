@@ -95,6 +95,10 @@ func (r *run) ingest() {
 		r.finish()
 		return
 	}
+	if r.p.g.cfg.Async != nil {
+		r.enqueue()
+		return
+	}
 	r.feed()
 }
 
@@ -210,6 +214,7 @@ func (r *run) cut(code string) {
 func (r *run) drop(code string) {
 	res := failure(code, errorMessage(code))
 	r.withdraw()
+	r.withdrawQueued()
 	for _, q := range r.ahead {
 		q.withdraw()
 		r.write(res, q.id, q.entry.line.customID)

@@ -30,7 +30,7 @@ func (s *Stack) front(k *kernel.Kernel, arm spec.Router, seed int64) (sim.Backen
 	}
 	endpoints := make([]router.Endpoint, len(s.engines))
 	for i, e := range s.engines {
-		endpoints[i] = router.Endpoint{Name: engineName(i), Backend: e, Scrape: func() router.Page {
+		endpoints[i] = router.Endpoint{Name: spec.EngineName(i), Backend: e, Scrape: func() router.Page {
 			g := e.Gauges()
 			return router.Page{Waiting: g.Waiting, Running: g.Running, KVUsage: g.KVUsage}
 		}}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"bgbench/pkg/sim"
+	"bgbench/pkg/sim/async"
 	"bgbench/pkg/sim/engine"
 	"bgbench/pkg/sim/gateway"
 	"bgbench/pkg/sim/kernel"
@@ -25,11 +26,12 @@ type Stack struct {
 	engines   []*engine.Server
 	router    *metric.Registry // nil for a router without metrics
 	gateway   *gateway.Gateway
+	async     *async.Processor
 }
 
 // Source is one component's metrics.
 type Source struct {
-	Name     string // vllm-0, router, processor, apiserver
+	Name     string // vllm-0, router, processor, apiserver, async
 	Registry *metric.Registry
 }
 
@@ -41,7 +43,7 @@ func New(k *kernel.Kernel, cfg Config) (*Stack, error) {
 	}
 	s := &Stack{}
 	for i := range cfg.Arm.Engine.Replicas {
-		engineConfig.Name = engineName(i)
+		engineConfig.Name = spec.EngineName(i)
 		s.engines = append(s.engines, engine.New(k, engineConfig))
 	}
 	front, metrics, err := s.front(k, cfg.Arm.Router, cfg.Seed)
@@ -52,22 +54,16 @@ func New(k *kernel.Kernel, cfg Config) (*Stack, error) {
 	s.inference = delayed{k: k, backend: front, by: cfg.Arm.PathLatency.Std()}
 	switch cfg.Arm.Dispatch {
 	case spec.DispatchNone, spec.DispatchBacklog:
-	case spec.DispatchSync:
-		gatewayConfig := gateway.Config{Gateway: cfg.Arm.Gateway, Seed: cfg.Seed}
-		if err := gatewayConfig.Validate(); err != nil {
+	case spec.DispatchSync, spec.DispatchAsync:
+		if err := s.batch(k, cfg, front); err != nil {
 			return nil, fmt.Errorf("arm %s: gateway: %w", cfg.Arm.Name, err)
 		}
-		// The processor runs inside the cluster: it reaches the router without the
-		// client's path latency.
-		s.gateway = gateway.New(k, gatewayConfig, front)
 	default:
-		return nil, fmt.Errorf("arm %s: dispatch: found %q, expected %s, %s or %s", cfg.Arm.Name,
-			cfg.Arm.Dispatch, spec.DispatchNone, spec.DispatchBacklog, spec.DispatchSync)
+		return nil, fmt.Errorf("arm %s: dispatch: found %q, expected %s, %s, %s or %s", cfg.Arm.Name,
+			cfg.Arm.Dispatch, spec.DispatchNone, spec.DispatchBacklog, spec.DispatchSync, spec.DispatchAsync)
 	}
 	return s, nil
 }
-
-func engineName(i int) string { return fmt.Sprintf("vllm-%d", i) }
 
 // Inference is the inference gateway as clients reach it.
 func (s *Stack) Inference() sim.Backend { return s.inference }
@@ -82,15 +78,18 @@ func (s *Stack) Gateway() *gateway.Gateway { return s.gateway }
 func (s *Stack) Sources() []Source {
 	var sources []Source
 	for i, e := range s.engines {
-		sources = append(sources, Source{engineName(i), e.Metrics()})
+		sources = append(sources, Source{spec.EngineName(i), e.Metrics()})
 	}
 	if s.router != nil {
-		sources = append(sources, Source{"router", s.router})
+		sources = append(sources, Source{spec.EndpointRouter, s.router})
 	}
 	if s.gateway != nil {
 		sources = append(sources,
 			Source{"processor", s.gateway.Processor()},
 			Source{"apiserver", s.gateway.APIServer()})
+	}
+	if s.async != nil {
+		sources = append(sources, Source{"async", s.async.Metrics()})
 	}
 	return sources
 }

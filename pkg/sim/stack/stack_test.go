@@ -65,7 +65,8 @@ func TestSourcesFollowTheArm(t *testing.T) {
 		{"s0-interactive-only", nil, []string{"vllm-0"}},
 		{"s1-no-gateway", nil, []string{"vllm-0"}},
 		{"s3-admission-aimd", nil, []string{"vllm-0", "router", "processor", "apiserver"}},
-		{"h2-holdback", nil, []string{"vllm-0", "router"}},
+		{"h0-realtime-only", nil, []string{"vllm-0", "router"}},
+		{"h2-holdback", nil, []string{"vllm-0", "router", "processor", "apiserver", "async"}},
 		{"s2-ungated", []string{"engine.replicas=2"}, []string{"vllm-0", "vllm-1", "processor", "apiserver"}},
 	}
 	for _, tt := range tests {
@@ -141,7 +142,7 @@ func TestWhatCannotBeBuiltIsNamedWithItsArm(t *testing.T) {
 		{"a model that the catalogue does not have", func(c *Config) { c.Model = "no/such" }, "arm s2-ungated: engine: "},
 		{"a gateway that could never dispatch", func(c *Config) { c.Arm.Gateway.Concurrency.PerEndpoint = 0 }, "arm s2-ungated: gateway: "},
 		{"a picker configuration that would not start", func(c *Config) { c.Arm.Router = spec.Router{Kind: spec.RouterEPP, Config: "kind: X"} }, "arm s2-ungated: router: endpoint picker config: "},
-		{"a dispatch that the model does not have", func(c *Config) { c.Arm.Dispatch = "async" }, `arm s2-ungated: dispatch: found "async", expected none, backlog or sync`},
+		{"a dispatch that the model does not have", func(c *Config) { c.Arm.Dispatch = "later" }, `arm s2-ungated: dispatch: found "later", expected none, backlog, sync or async`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
