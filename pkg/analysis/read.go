@@ -48,7 +48,7 @@ func readCell(ctx context.Context, dir string) (*cell, error) {
 	if err := readFile(ctx, dir, jobsFile, r.addJob); err != nil {
 		return nil, err
 	}
-	if err := readFile(ctx, dir, metricsFile, r.addSample); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := readSamples(ctx, dir, r); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	c, err := newCell(r, metadata)
@@ -108,6 +108,30 @@ func readFile[T record.Row](ctx context.Context, dir, name string, take func(T) 
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
+}
+
+// readSamples reads the samples of the metrics that are looked at, which are a few
+// of some hundred, and of the others when their source was first asked.
+func readSamples(ctx context.Context, dir string, r *rows) error {
+	path := filepath.Join(dir, metricsFile)
+	reader, err := record.ReadFile[record.Sample](path)
+	if err != nil {
+		return whole(dir, metricsFile, err)
+	}
+	defer reader.Close()
+	if r.scraped, err = record.FirstSamples(path); err != nil {
+		return err
+	}
+	reader.Only("canonical", keepsMetric)
+	for sample, err := range reader.All() {
+		if err == nil {
+			err = r.addSample(sample)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return ctx.Err()
 }
 
 // each numbers the rows from 1 and stops at the first error.

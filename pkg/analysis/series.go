@@ -50,16 +50,19 @@ var keptMetrics = []string{
 	metricBudget, metricAsync, metricAsyncRetries,
 }
 
-// keeps reports whether the samples of a metric are kept. Of a histogram it is the one
-// bucket that is asked for.
+// keeps reports whether a sample is kept. Of a histogram it is the one bucket that is
+// asked for.
 func keeps(s record.Sample) bool {
-	if _, drawn := curveUnits[s.Canonical]; drawn {
-		return true
-	}
 	if s.Canonical == metricQueueBucket {
 		return s.LE != nil && isBound(*s.LE, waitedS)
 	}
-	return slices.Contains(keptMetrics, s.Canonical)
+	return keepsMetric(s.Canonical)
+}
+
+// keepsMetric reports whether samples of a metric are kept.
+func keepsMetric(canonical string) bool {
+	_, drawn := curveUnits[canonical]
+	return drawn || slices.Contains(keptMetrics, canonical)
 }
 
 func isBound(le string, bound float64) bool {
