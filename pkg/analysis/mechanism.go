@@ -352,6 +352,12 @@ func (m Mechanisms) checkPromise(promise string) Check {
 	return check(name, false, "the arm cannot have it")
 }
 
+// Holds reports whether the check of a promise did.
+func (r CellResult) Holds(promise string) bool {
+	i := slices.IndexFunc(r.Checks, func(c Check) bool { return c.Name == promised(promise) })
+	return i >= 0 && r.Checks[i].OK
+}
+
 // promised is the name of the check of a promise.
 func promised(promise string) string {
 	switch promise {

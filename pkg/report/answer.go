@@ -30,6 +30,8 @@ type comparison struct {
 	Interval string
 	Bounds   string // one-sided, which the verdict compares with the margin
 	Shows    string // the smallest change that the trials could have shown
+	P        string // adjusted for the family
+	Raw      string // as it is by itself, empty where it is the same
 	Pairs    int
 	Verdict  string
 	Reason   string
@@ -87,7 +89,11 @@ func (s study) interactiveSentence() string {
 				why += "; the trials could have shown " + detectable(c)
 			}
 		}
-		groups[verdict] = append(groups[verdict], a.Tag.Label()+" ("+s.evidence(a, c)+why+s.cost(a, key, verdict)+")")
+		said := s.evidence(a, c) + why + s.cost(a, key, verdict)
+		if s.many() {
+			said = s.inShort(a, c, key)
+		}
+		groups[verdict] = append(groups[verdict], a.Tag.Label()+" ("+said+")")
 	}
 	var clauses []string
 	if arms := groups[analysis.VerdictProtected]; arms != nil {
@@ -134,6 +140,21 @@ func (s study) cost(a arm, key, verdict string) string {
 	return text
 }
 
+// inShort is evidence and cost where there are too many arms to tell more; the table of
+// comparisons has the rest.
+func (s study) inShort(a arm, c analysis.Comparison, key string) string {
+	said := []string{"not compared"}
+	if c.Ratio != nil {
+		said[0] = times(*c.Ratio)
+	}
+	for _, other := range slices.SortedFunc(maps.Keys(a.Against), s.byImportance) {
+		if other != key && a.Against[other].Verdict == analysis.VerdictDegraded {
+			said = append(said, metricName(other)+" degraded")
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
 // evidence is the ratio behind a verdict, or why there is none, always with n.
 func (s study) evidence(a arm, c analysis.Comparison) string {
 	n := fmt.Sprintf("n\u00a0=\u00a0%d", c.Pairs)
@@ -167,12 +188,13 @@ func (s study) batchSentence() string {
 		for _, j := range a.Jobs {
 			kept, all, trials = kept+j.Met, all+j.Trials, max(trials, j.Trials)
 		}
+		said := fmt.Sprintf("%s (%d of %d, n\u00a0=\u00a0%d)", a.Tag.Label(), kept, all, trials)
 		switch {
 		case all == 0:
 		case kept == all:
-			met = append(met, fmt.Sprintf("%s (%d of %d, n\u00a0=\u00a0%d)", a.Tag.Label(), kept, all, trials))
+			met = append(met, said)
 		default:
-			missed = append(missed, fmt.Sprintf("%s (%d of %d, n\u00a0=\u00a0%d)", a.Tag.Label(), kept, all, trials))
+			missed = append(missed, said)
 		}
 	}
 	switch {
@@ -207,6 +229,13 @@ func (s study) comparisons() []comparison {
 			row := comparison{
 				Arm: a.Tag, Metric: metricName(key), Pairs: c.Pairs, Verdict: c.Verdict, Reason: prose(c.Reason),
 				Baseline: dash, Value: median(a.Metrics[key]), Ratio: dash, Interval: dash, Bounds: dash, Shows: detectable(c),
+			}
+			row.P = dash
+			if c.P != nil && c.PAdjusted != nil {
+				row.P = pValue(*c.PAdjusted)
+				if raw := pValue(*c.P); raw != row.P {
+					row.Raw = raw
+				}
 			}
 			if s.Baseline != nil {
 				row.Baseline = median(s.Baseline.Metrics[key])

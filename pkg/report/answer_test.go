@@ -93,6 +93,22 @@ func TestInteractiveSentenceSaysWhatTheVerdictsSay(t *testing.T) {
 	}
 }
 
+func TestManyArmsAreToldInShort(t *testing.T) {
+	protected := compared(1.02, analysis.VerdictProtected)
+	comparisons := make([]analysis.Comparison, manyArms)
+	for i := range comparisons {
+		comparisons[i] = protected
+	}
+	s := verdicts(0.1, comparisons...)
+	s.Arms[2].Against["burst/interactive/itl/p95"] = compared(1.3, analysis.VerdictDegraded)
+	got := strings.ReplaceAll(s.interactiveSentence(), "\u00a0", " ")
+	want := "Against base, interactive TTFT p95 in burst is protected within 10 % in x (×1.02), " + s.Arms[2].Name +
+		" (×1.02, interactive ITL p95 in burst degraded), "
+	if !strings.HasPrefix(got, want) || strings.Contains(got, "CI") {
+		t.Errorf("\n got %s\nwant %s…", got, want)
+	}
+}
+
 func TestBoundsShowOnWhichSideOfTheMarginTheyLie(t *testing.T) {
 	c := compared(1.11, analysis.VerdictNoConclusion)
 	c.OneSidedLow, c.OneSidedHigh = number(1.1), number(1.1004)

@@ -20,32 +20,34 @@ const (
 	barsTop    = 26 // the headings of the columns
 	barsGap    = 30 // between phases, with the name of the phase in it
 	barsBottom = 34 // the axis
+	barsName   = 26 // characters of the name of an arm
 	barsLeft   = 19.0
 	barsWidth  = 24.0
 	barsStep   = 27.5
 )
 
-// bars draws a latency of interactive requests: a row an arm, a block a phase, a
+// bars draws a latency of the requests of a class: a row an arm, a block a phase, a
 // column a percentile. A bar is the median over trials, its whisker reaches from
 // the smallest to the largest trial and each dot is a trial. The phases of a
 // column share their axis, which begins at zero.
-func (s study) bars(id, metric string) (figure, error) {
+func (s study) bars(id, class, metric string) (figure, error) {
 	stats := []string{analysis.StatP50, analysis.StatP95, analysis.StatP99}
 	f := figure{
 		ID:  id,
-		Alt: fmt.Sprintf("Bars of interactive %s p50, p95 and p99 by arm and phase; the table below has the numbers.", quantityName(metric)),
+		Alt: fmt.Sprintf("Bars of %s %s p50, p95 and p99 by arm and phase; the table below has the numbers.", class, quantityName(metric)),
 		Caption: "Bar: median over trials. Whisker: smallest to largest trial. Dot: one trial. " +
 			"Requests that ended ok, from the instant they were sent.",
 		Heads: []string{"Arm", "Phase", "Statistic", "Median", "Min", "Max", "Interval", "n", "Trials"},
 	}
+	phases := s.phasesOf(class)
 	block := len(s.Arms)*barsRow + barsGap
-	f.Height = barsTop + max(len(s.Phases), 1)*block + barsBottom
+	f.Height = barsTop + max(len(phases), 1)*block + barsBottom
 
 	names := make([]string, len(s.Arms))
 	for i, a := range s.Arms {
-		names[i] = a.Tag.Label()
+		names[i] = shortened(a.Tag.Label(), barsName)
 	}
-	unit, factor := s.barsUnit(metric, stats)
+	unit, factor := s.barsUnit(class, metric, stats)
 	bar := charts.NewBar()
 	bar.XYReversal()
 	bar.SetXAxis(names)
@@ -53,7 +55,7 @@ func (s study) bars(id, metric string) (figure, error) {
 	var whiskers []map[string]any
 	var texts []map[string]any
 	var missing []string
-	for row, phase := range s.Phases {
+	for row, phase := range phases {
 		top := barsTop + row*block
 		texts = append(texts, chartText(label(phase), "0", px(top+4), true))
 		for column, stat := range stats {
@@ -65,9 +67,9 @@ func (s study) bars(id, metric string) (figure, error) {
 			bar.SetGlobalOptions(charts.WithGridOpts(opts.Grid{
 				Left: percent(left), Width: percent(barsWidth), Top: px(top + barsGap - 4), Height: px(len(s.Arms) * barsRow),
 			}))
-			last := row == len(s.Phases)-1
+			last := row == len(phases)-1
 			// A quarter of the axis is for the number at the end of the longest whisker.
-			end, step := axisEnd(1.28 * factor * s.largest(metric, stat))
+			end, step := axisEnd(1.28 * factor * s.largest(class, metric, stat))
 			bar.ExtendXAxis(opts.XAxis{
 				Type: "value", GridIndex: index, Min: 0, Max: end, MinInterval: step, MaxInterval: step,
 				AxisLabel: &opts.AxisLabel{Show: opts.Bool(last), Formatter: types.FuncStr("{value} " + unit), HideOverlap: opts.Bool(true)},
@@ -79,7 +81,7 @@ func (s study) bars(id, metric string) (figure, error) {
 			var medians []opts.BarData
 			var payload []map[string]any
 			for _, a := range s.Arms {
-				e := a.Metrics[analysis.MetricKey(phase, "interactive", metric, stat)]
+				e := a.Metrics[analysis.MetricKey(phase, class, metric, stat)]
 				medians = append(medians, opts.BarData{
 					Value:     scaled(e.Median, factor),
 					ItemStyle: &opts.ItemStyle{Color: a.Tag.colour(), Opacity: opts.Float(a.Tag.opacity())},
@@ -124,10 +126,10 @@ type horizontal struct{ *charts.Bar }
 func (horizontal) Validate() {}
 
 // barsUnit is one unit for the whole figure.
-func (s study) barsUnit(metric string, stats []string) (unit string, factor float64) {
+func (s study) barsUnit(class, metric string, stats []string) (unit string, factor float64) {
 	largest := 0.0
 	for _, stat := range stats {
-		largest = max(largest, s.largest(metric, stat))
+		largest = max(largest, s.largest(class, metric, stat))
 	}
 	if largest < 2 {
 		return "ms", 1000
@@ -135,12 +137,27 @@ func (s study) barsUnit(metric string, stats []string) (unit string, factor floa
 	return "s", 1
 }
 
+// phasesOf lists the phases in which some arm has requests of a class.
+func (s study) phasesOf(class string) []string {
+	var phases []string
+	for _, phase := range s.Phases {
+		if slices.ContainsFunc(s.Results.Cells, func(c analysis.CellResult) bool {
+			return slices.ContainsFunc(c.Phases, func(p analysis.PhaseSummary) bool {
+				return p.Phase == phase && p.Class == class && p.Requests > 0
+			})
+		}) {
+			phases = append(phases, phase)
+		}
+	}
+	return phases
+}
+
 // largest is the highest value of a statistic in any trial of any arm and phase.
-func (s study) largest(metric, stat string) float64 {
+func (s study) largest(class, metric, stat string) float64 {
 	largest := 0.0
 	for _, a := range s.Arms {
 		for _, phase := range s.Phases {
-			e := a.Metrics[analysis.MetricKey(phase, "interactive", metric, stat)]
+			e := a.Metrics[analysis.MetricKey(phase, class, metric, stat)]
 			for _, v := range append([]*float64{e.Median, e.Max}, e.Values...) {
 				if v != nil {
 					largest = max(largest, *v)

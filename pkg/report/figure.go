@@ -12,6 +12,7 @@ type figure struct {
 	Arm     *tag   // the arm that the figure is about, nil if it is about all
 	Alt     string // what is drawn, for who cannot see it
 	Height  int    // pixels
+	Folded  bool   // behind the name of its arm
 	Option  template.JS
 	Caption string
 	Heads   []string // data table

@@ -19,6 +19,16 @@ func label(name string) string { return visible(name, maxLabel) }
 // prose makes a reason, a question or a warning fit to stand in a paragraph.
 func prose(text string) string { return visible(text, maxProse) }
 
+// shortened cuts the middle out of a name: points of a sweep differ in their ends.
+func shortened(name string, limit int) string {
+	r := []rune(name)
+	if len(r) <= limit {
+		return name
+	}
+	head := (limit - 1) / 2
+	return string(r[:head]) + "…" + string(r[len(r)-(limit-1-head):])
+}
+
 // visible shows characters that draw nothing or turn the direction of the text by
 // their code point, and cuts text after limit characters.
 func visible(text string, limit int) string {

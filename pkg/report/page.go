@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"bgbench/pkg/analysis"
+	"bgbench/pkg/record"
 	"bgbench/pkg/spec"
 )
 
@@ -35,6 +36,9 @@ type page struct {
 	PhaseTables   []phaseTable
 	Jobs          []jobRow
 	Accounting    []cellRow
+	Work          []cellRow
+	Mechanisms    mechanismTable
+	Many          bool // arms, so that what has a part for each is folded away
 	Cells         []cellDetail
 	Configuration configuration
 	Reading       reading
@@ -114,6 +118,9 @@ func newPage(results analysis.Results) (page, error) {
 		PhaseTables: s.phaseTables(),
 		Jobs:        s.jobTable(),
 		Accounting:  s.accounting(),
+		Work:        s.work(),
+		Mechanisms:  s.mechanisms(),
+		Many:        s.many(),
 		Cells:       s.cellDetails(),
 		Reading:     s.reading(),
 	}
@@ -124,15 +131,19 @@ func newPage(results analysis.Results) (page, error) {
 		p.Arms = append(p.Arms, armNote{a.Tag, prose(a.Description), a.ArmResult.Baseline})
 	}
 	var err error
-	for _, l := range []struct{ metric, title, lead string }{
-		{analysis.MetricTTFT, "Time to first token", "How long an interactive user waits for the first token."},
-		{analysis.MetricITL, "Inter-token latency", "How evenly tokens follow once they flow: every gap of every request."},
+	for _, l := range []struct{ id, class, metric, title, lead string }{
+		{"ttft", record.ClassInteractive, analysis.MetricTTFT, "Time to first token", "How long an interactive user waits for the first token."},
+		{"itl", record.ClassInteractive, analysis.MetricITL, "Inter-token latency", "How evenly tokens follow once they flow: every gap of every request."},
+		{"standard-ttft", record.ClassStandard, analysis.MetricTTFT, "Time to first token, standard requests", "How long those of priority 0 wait, between interactive and batch."},
 	} {
-		f, err := s.bars(l.metric, l.metric)
+		if l.class != record.ClassInteractive && s.phasesOf(l.class) == nil {
+			continue
+		}
+		f, err := s.bars(l.id, l.class, l.metric)
 		if err != nil {
 			return p, err
 		}
-		p.Latencies = append(p.Latencies, latency{l.metric, l.title, l.lead, f})
+		p.Latencies = append(p.Latencies, latency{l.id, l.title, l.lead, f})
 	}
 	if p.Timelines, err = s.timelines(); err != nil {
 		return p, err
@@ -141,6 +152,11 @@ func newPage(results analysis.Results) (page, error) {
 		return p, err
 	}
 	p.TimelineNote, p.ServerNote = lift(p.Timelines), lift(p.Servers)
+	for _, figures := range [][]figure{p.Timelines, p.Servers} {
+		for i := range figures {
+			figures[i].Folded = p.Many
+		}
+	}
 	if p.Configuration, err = s.configuration(); err != nil {
 		return p, err
 	}

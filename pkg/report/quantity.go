@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"bgbench/pkg/analysis"
 )
 
 // dash stands for a value that does not exist; its reason goes with it.
@@ -13,6 +15,9 @@ const dash = "—"
 // quantity writes v, which is in unit, for reading: three significant digits,
 // seconds below one second in milliseconds, ratios in percent.
 func quantity(v float64, unit string) string {
+	if unit == analysis.UnitCount && v == math.Trunc(v) {
+		return count(int64(v))
+	}
 	shown, name := scale(v, unit)
 	return join(shown, name)
 }
@@ -165,6 +170,14 @@ func count(n int64) string {
 		b.WriteRune(d)
 	}
 	return sign + b.String()
+}
+
+// pValue writes a p-value; below a thousandth nobody believes the digits.
+func pValue(p float64) string {
+	if p < 0.001 {
+		return "< 0.001"
+	}
+	return significant(p)
 }
 
 // rounded cuts v to five significant digits, which is more than a chart can show.

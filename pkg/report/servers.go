@@ -12,9 +12,9 @@ import (
 	"bgbench/pkg/analysis"
 )
 
-// gauge is a metric of the model servers that has a name of its own here.
+// gauge is a metric of a component that has a name of its own here.
 type gauge struct {
-	name  string // as vLLM exports it
+	name  string // canonical
 	title string
 	share bool // of 1, shown in percent
 }
@@ -25,6 +25,10 @@ var knownGauges = [...]gauge{
 	{"vllm:num_requests_waiting", "requests waiting", false},
 	{"vllm:kv_cache_usage_perc", "KV cache in use", true},
 	{"batch_processor_aimd_concurrency_limit", "AIMD concurrency limit", false},
+	{"processor_inflight_requests", "batch gateway, requests in flight", false},
+	{"llm_d_async_async_dispatch_budget", "dispatch budget of the async processor", true},
+	{"llm_d_epp_flow_control_pool_saturation", "saturation of the pool", true},
+	{"llm_d_epp_flow_control_queue_size", "waiting in the router", false},
 }
 
 func gaugeOf(name string) (gauge, int) {
@@ -108,7 +112,7 @@ func serverPanels(id string, a arm, cell analysis.CellResult, idle string, names
 	}
 	f := figure{
 		ID: id, Arm: &tag, Height: len(present)*(panelHeight+panelGap) + 26,
-		Alt:     "Gauges of the model servers of " + tag.Label() + " over time; the table below has the numbers.",
+		Alt:     "Gauges of servers, router and gateways of " + tag.Label() + " over time; the table below has the numbers.",
 		Caption: fmt.Sprintf("Trial %d.", cell.Trial),
 		Heads:   []string{"At"},
 	}
@@ -123,7 +127,10 @@ func serverPanels(id string, a arm, cell analysis.CellResult, idle string, names
 		unit, factor := "", 1.0
 		end, _ := axisEnd(1.02 * top[name])
 		if g.share {
-			unit, factor, end = " %", 100, 100
+			unit, factor = " %", 100
+			if end = 100; top[name] > 1 {
+				end, _ = axisEnd(102 * top[name])
+			}
 		}
 		y := panel * (panelHeight + panelGap)
 		texts = append(texts, chartText(g.title, "0", px(y+3), false))

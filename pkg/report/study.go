@@ -117,6 +117,11 @@ func (s study) withBatch() []arm {
 	return arms
 }
 
+// manyArms is how many arms the page shows all of at once; a sweep has more.
+const manyArms = 10
+
+func (s study) many() bool { return len(s.Arms) > manyArms }
+
 // trials returns the largest number of cells that an arm has.
 func (s study) trials() int {
 	n := 0

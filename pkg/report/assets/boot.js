@@ -92,12 +92,19 @@
 
   function draw() {
     charts.forEach(function (c) { c.dispose(); });
+    charts = [];
+    drawVisible();
+  }
+
+  // A box in closed details has no width; its chart is drawn when they are opened.
+  function drawVisible() {
     var look = theme();
-    charts = Array.prototype.map.call(document.querySelectorAll('script[data-chart]'), function (source) {
+    document.querySelectorAll('script[data-chart]').forEach(function (source) {
       var box = document.getElementById('chart-' + source.getAttribute('data-chart'));
+      if (box.clientWidth === 0 || echarts.getInstanceByDom(box)) { return; }
       var chart = echarts.init(box, look, { renderer: 'svg' });
       chart.setOption(Object.assign({ animation: false }, paint(JSON.parse(source.textContent), '')));
-      return chart;
+      charts.push(chart);
     });
   }
 
@@ -135,6 +142,7 @@
 
   echarts.registerCustomSeries('bgTrials', trials);
   draw();
+  document.addEventListener('toggle', drawVisible, true); // it does not bubble
   dark.addEventListener('change', draw);
   // Paper is light whatever the screen is, and narrower: a view box lets page.css
   // shrink the drawings to it.
