@@ -11,6 +11,7 @@ import (
 	"bgbench/pkg/inputs"
 	"bgbench/pkg/inputs/draw"
 	"bgbench/pkg/prompt"
+	"bgbench/pkg/schedule"
 )
 
 // printLengths says how the lengths came out: what the bounds and the context cut
@@ -33,7 +34,8 @@ func printLengths(c *ucli.Context, lengths []inputs.Lengths) error {
 func inputError(err error) error {
 	var conflict draw.Conflict
 	var limit inputs.LimitError
-	if errors.As(err, &conflict) || errors.As(err, &limit) {
+	var trace schedule.TraceError
+	if errors.As(err, &conflict) || errors.As(err, &limit) || errors.As(err, &trace) {
 		return cli.Usage(err)
 	}
 	return err

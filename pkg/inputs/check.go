@@ -98,6 +98,8 @@ func (c *scheduleCheck) check(d Due) (field, fault string) {
 		return "due_ns", fmt.Sprintf("found %d, expected 0 or more", d.DueNS)
 	case d.DueNS < c.last:
 		return "due_ns", fmt.Sprintf("found %d after %d, expected due times in order", d.DueNS, c.last)
+	case d.InFlight < 0:
+		return "in_flight", fmt.Sprintf("found %d, expected 0 or more", d.InFlight)
 	case d.Prompt < 0 || d.Prompt >= c.prompts:
 		return "prompt", fmt.Sprintf("found %d, expected %s, the prompts of %s", d.Prompt, indexes(c.prompts), PromptsName)
 	}

@@ -55,6 +55,10 @@ func AppendDue(dst []byte, d Due) []byte {
 	dst = appendString(dst, d.Class)
 	dst = append(dst, `,"prompt":`...)
 	dst = strconv.AppendInt(dst, int64(d.Prompt), 10)
+	if d.InFlight != 0 {
+		dst = append(dst, `,"in_flight":`...)
+		dst = strconv.AppendInt(dst, int64(d.InFlight), 10)
+	}
 	return append(dst, "}\n"...)
 }
 

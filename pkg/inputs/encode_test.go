@@ -41,9 +41,11 @@ func TestLinesDecodeToWhatWasEncoded(t *testing.T) {
 	if got := decode[SystemPrompt](t, AppendSystemPrompt(nil, s)); got != s {
 		t.Errorf("found %+v, want %+v", got, s)
 	}
-	d := Due{4, 1<<62 + 1, "bürst\"", 2, true, "interactive", 9}
-	if got := decode[Due](t, AppendDue(nil, d)); got != d {
-		t.Errorf("found %+v, want %+v", got, d)
+	for _, inFlight := range []int{0, 3} {
+		d := Due{4, 1<<62 + 1, "bürst\"", 2, true, "interactive", 9, inFlight}
+		if got := decode[Due](t, AppendDue(nil, d)); got != d {
+			t.Errorf("found %+v, want %+v", got, d)
+		}
 	}
 }
 

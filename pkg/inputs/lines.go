@@ -32,6 +32,9 @@ type Due struct {
 	Warmup bool   `json:"warmup"`
 	Class  string `json:"class"`
 	Prompt int    `json:"prompt"`
+	// InFlight is above 0 for a request of a closed loop that keeps so many in flight:
+	// it leaves when its turn has come, from due_ns to the end of its phase.
+	InFlight int `json:"in_flight,omitempty"`
 }
 
 // Manifest is inputs.json.

@@ -7,11 +7,12 @@ import (
 	"bgbench/pkg/openai"
 )
 
-// dispatcher starts each line of the schedule at its due time. It is open loop:
-// it looks at nothing but the clock.
+// dispatcher starts each line of the schedule at its due time. It is open loop: it
+// looks at nothing but the clock. The lines of a closed loop it hands to one.
 type dispatcher struct {
 	r    *Replay
 	next int // index of the next line
+	sent int
 }
 
 func (d *dispatcher) begin() { d.arm() }
@@ -28,10 +29,32 @@ func (d *dispatcher) fire() {
 	if d.r.stopping {
 		return
 	}
+	if d.r.cfg.Inputs.Schedule[d.next].InFlight > 0 {
+		d.loop()
+		d.arm()
+		return
+	}
 	req := d.request(d.next)
 	d.next++
 	d.arm()
-	d.r.flights.start(req, func(Attempt) { d.r.maybeStop() })
+	d.start(req, d.r.maybeStop)
+}
+
+// loop starts the closed loop of the lines at hand, all of one phase of one cycle.
+func (d *dispatcher) loop() {
+	lines := d.r.cfg.Inputs.Schedule
+	first := lines[d.next]
+	l := &closedLoop{d: d, next: d.next}
+	for d.next < len(lines) && lines[d.next].InFlight > 0 && lines[d.next].Phase == first.Phase && lines[d.next].Cycle == first.Cycle {
+		d.next++
+	}
+	l.end = d.next
+	l.begin(first)
+}
+
+func (d *dispatcher) start(req *Request, ended func()) {
+	d.sent++
+	d.r.flights.start(req, func(Attempt) { ended() })
 }
 
 func (d *dispatcher) request(i int) *Request {

@@ -33,6 +33,16 @@ func (p phases) at(t kernel.Time) place {
 	return place{}
 }
 
+// bandEnd is when a phase of a cycle ends.
+func (p phases) bandEnd(phase string, cycle int) kernel.Time {
+	for _, b := range p.bands {
+		if b.Phase == phase && b.Cycle == cycle {
+			return p.start.Time + b.End
+		}
+	}
+	return p.start.Time
+}
+
 // length is how long the schedule lasts.
 func (p phases) length() time.Duration {
 	if len(p.bands) == 0 {

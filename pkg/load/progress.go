@@ -35,7 +35,7 @@ func (r *Replay) progress() Progress {
 		Elapsed:  r.k.Now(),
 		Total:    r.phases.start.Time + r.phases.length(),
 		Phase:    "lead",
-		Sent:     r.schedule.next,
+		Sent:     r.schedule.sent,
 		Due:      r.tally.due,
 		InFlight: len(r.flights.open),
 		OK:       r.tally.ok,

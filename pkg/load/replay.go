@@ -68,7 +68,11 @@ func NewReplay(k *kernel.Kernel, cfg ReplayConfig) *Replay {
 	r.outages = [2]outage{{k: k, endpoint: "inference"}, {k: k, endpoint: "batch"}}
 	r.flights = newFlights(k, cfg.Transport, r.recordAttempt)
 	r.schedule = &dispatcher{r: r}
-	r.tally.due = len(cfg.Inputs.Schedule)
+	for _, line := range cfg.Inputs.Schedule {
+		if line.InFlight == 0 { // a closed loop owes no number of requests
+			r.tally.due++
+		}
+	}
 	for _, lines := range cfg.Work.jobs {
 		r.jobs = append(r.jobs, &watch{r: r, file: lines.file, lines: lines})
 	}

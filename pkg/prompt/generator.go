@@ -35,19 +35,30 @@ func New(p spec.Prompt, maxModelLen int, seed int64, purpose string) *Generator 
 func (g *Generator) Next() (user string, length Length) {
 	isl, islClipped := g.isl.next()
 	osl, oslClipped := g.osl.next()
-	fit := g.fit(Length{isl, osl})
+	fit := g.fit(Length{isl, osl}, g.isl.d.Min)
 	g.ISL.add(fit.ISL, islClipped, fit.ISL < isl)
 	g.OSL.add(fit.OSL, oslClipped, fit.OSL < osl)
-	g.buf = g.text.append(g.buf[:0], fit.ISL)
-	return string(g.buf), fit
+	return g.write(fit)
 }
 
-// fit shortens a request to the context: first its prompt, down to the shortest
-// that the distribution allows, then its answer, because the answer decides how
-// long the request occupies the server.
-func (g *Generator) fit(l Length) Length {
+// Sized makes a request of a length that is given, shortened to the context if need be.
+func (g *Generator) Sized(l Length) (user string, length Length) {
+	fit := g.fit(l, 1)
+	g.ISL.add(fit.ISL, false, fit.ISL < l.ISL)
+	g.OSL.add(fit.OSL, false, fit.OSL < l.OSL)
+	return g.write(fit)
+}
+
+func (g *Generator) write(l Length) (user string, length Length) {
+	g.buf = g.text.append(g.buf[:0], l.ISL)
+	return string(g.buf), l
+}
+
+// fit shortens a request to the context: first its prompt, down to least, then its
+// answer, because the answer decides how long the request occupies the server.
+func (g *Generator) fit(l Length, least int) Length {
 	over := max(l.ISL+l.OSL-g.room, 0)
-	cut := min(over, l.ISL-g.isl.d.Min)
+	cut := min(over, l.ISL-least)
 	return Length{l.ISL - cut, l.OSL - (over - cut)}
 }
 

@@ -87,7 +87,7 @@ func TestContextCutsThePromptBeforeTheAnswer(t *testing.T) {
 		"the answer only below the shortest prompt": {Length{400, 600}, Length{10, room - 10}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := New(p.Prompt, p.MaxModelLen, 1, "x").fit(test.drawn); got != test.want {
+			if got := New(p.Prompt, p.MaxModelLen, 1, "x").fit(test.drawn, p.Prompt.ISL.Min); got != test.want {
 				t.Errorf("%+v became %+v, want %+v", test.drawn, got, test.want)
 			}
 		})
@@ -182,4 +182,21 @@ func BenchmarkGenerator(b *testing.B) {
 		n += l.ISL
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "tokens/s")
+}
+
+func TestARequestOfAGivenLengthIsThatLongWhereItFits(t *testing.T) {
+	p := profile(t, "maxModelLen=800")
+	room := 800 - p.Prompt.Overhead()
+	for name, test := range map[string]struct{ asked, want Length }{
+		"it fits":                          {Length{3, 500}, Length{3, 500}},
+		"below the shortest of the drawn":  {Length{1, 1}, Length{1, 1}},
+		"the prompt gives way":             {Length{5000, 200}, Length{room - 200, 200}},
+		"an answer longer than everything": {Length{5000, 9000}, Length{1, room - 1}},
+	} {
+		g := New(p.Prompt, p.MaxModelLen, 1, "x")
+		user, got := g.Sized(test.asked)
+		if got != test.want || token.Count(user) != got.ISL || g.ISL.N != 1 || g.OSL.N != 1 {
+			t.Errorf("%s: %+v became %+v of %d tokens, want %+v", name, test.asked, got, token.Count(user), test.want)
+		}
+	}
 }

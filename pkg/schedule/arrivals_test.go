@@ -36,7 +36,7 @@ func TestBandsLieEndToEnd(t *testing.T) {
 func TestArrivalsStayInsideTheirPhaseAndInOrder(t *testing.T) {
 	for _, arrival := range []string{spec.Poisson, spec.Constant} {
 		var last time.Duration
-		all := Draw(twoPhases(arrival, 100, 20), 1)
+		all := draw(t, twoPhases(arrival, 100, 20), 1)
 		if len(all) < 20*1000/2 {
 			t.Fatalf("%s: only %d arrivals", arrival, len(all))
 		}
@@ -64,7 +64,7 @@ func TestConstantArrivalsAreEvenlySpaced(t *testing.T) {
 			in := twoPhases(spec.Constant, test.rate, 1)
 			in.Phases = in.Phases[:1]
 			var got []time.Duration
-			for _, a := range Draw(in, 1) {
+			for _, a := range draw(t, in, 1) {
 				got = append(got, a.Due)
 			}
 			if !reflect.DeepEqual(got, test.want) {
@@ -77,7 +77,7 @@ func TestConstantArrivalsAreEvenlySpaced(t *testing.T) {
 func TestConstantArrivalsDoNotDrift(t *testing.T) {
 	in := twoPhases(spec.Constant, 7, 1)
 	in.Phases = []spec.Phase{{Name: "long", Rate: 7, Duration: spec.Duration(24 * time.Hour)}}
-	all := Draw(in, 1)
+	all := draw(t, in, 1)
 	if want := 7 * 86400; len(all) != want {
 		t.Errorf("found %d arrivals, want %d", len(all), want)
 	}
@@ -86,16 +86,23 @@ func TestConstantArrivalsDoNotDrift(t *testing.T) {
 	}
 }
 
-// counts returns the arrivals in windows of a second over one long phase.
-func counts(arrival string, rate float64, seed int64) []float64 {
-	const seconds = 20_000
-	in := spec.Interactive{
-		Arrival: arrival,
-		Phases:  []spec.Phase{{Name: "long", Rate: rate, Duration: spec.Duration(seconds * time.Second)}},
-		Cycles:  1,
+func draw(t *testing.T, in spec.Interactive, seed int64) []Arrival {
+	t.Helper()
+	all, err := Draw(in, seed)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return all
+}
+
+// counts returns the arrivals in windows of a second over one long phase.
+func counts(t *testing.T, phase spec.Phase, seed int64) []float64 {
+	t.Helper()
+	const seconds = 20_000
+	phase.Name, phase.Duration = "long", spec.Duration(seconds*time.Second)
+	in := spec.Interactive{Arrival: spec.Constant, Phases: []spec.Phase{phase}, Cycles: 1}
 	n := make([]float64, seconds)
-	for _, a := range Draw(in, seed) {
+	for _, a := range draw(t, in, seed) {
 		n[a.Due/time.Second]++
 	}
 	return n
@@ -117,7 +124,7 @@ func meanAndVariance(x []float64) (mean, variance float64) {
 // sqrt(rate/n); four standard deviations pass for every seed worth having.
 func TestPoissonArrivalsHaveTheirRateAndDispersion(t *testing.T) {
 	for _, rate := range []float64{0.5, 3, 15} {
-		n := counts(spec.Poisson, rate, 42)
+		n := counts(t, spec.Phase{Arrival: spec.Poisson, Rate: rate}, 42)
 		mean, variance := meanAndVariance(n)
 		if tolerance := 4 * math.Sqrt(rate/float64(len(n))); math.Abs(mean-rate) > tolerance {
 			t.Errorf("rate %g: found %g requests a second, more than %g off", rate, mean, tolerance)
@@ -129,14 +136,14 @@ func TestPoissonArrivalsHaveTheirRateAndDispersion(t *testing.T) {
 }
 
 func TestConstantArrivalsHaveNoDispersion(t *testing.T) {
-	mean, variance := meanAndVariance(counts(spec.Constant, 3, 42))
+	mean, variance := meanAndVariance(counts(t, spec.Phase{Rate: 3}, 42))
 	if mean != 3 || variance > 0.01 {
 		t.Errorf("found %g requests a second with variance %g", mean, variance)
 	}
 }
 
 func TestEachPhaseHasItsOwnStream(t *testing.T) {
-	base := Draw(twoPhases(spec.Poisson, 5, 3), 42)
+	base := draw(t, twoPhases(spec.Poisson, 5, 3), 42)
 	pick := func(all []Arrival, phase string, cycle int) []time.Duration {
 		var due []time.Duration
 		for _, a := range all {
@@ -146,16 +153,16 @@ func TestEachPhaseHasItsOwnStream(t *testing.T) {
 		}
 		return due
 	}
-	if !reflect.DeepEqual(base, Draw(twoPhases(spec.Poisson, 5, 3), 42)) {
+	if !reflect.DeepEqual(base, draw(t, twoPhases(spec.Poisson, 5, 3), 42)) {
 		t.Error("the same seed gives two schedules")
 	}
-	if reflect.DeepEqual(base, Draw(twoPhases(spec.Poisson, 5, 3), 43)) {
+	if reflect.DeepEqual(base, draw(t, twoPhases(spec.Poisson, 5, 3), 43)) {
 		t.Error("two seeds give the same schedule")
 	}
 	if reflect.DeepEqual(pick(base, "burst", 1), pick(base, "burst", 2)) {
 		t.Error("two cycles have the same arrivals")
 	}
-	faster := Draw(twoPhases(spec.Poisson, 50, 4), 42)
+	faster := draw(t, twoPhases(spec.Poisson, 50, 4), 42)
 	for cycle := range 3 {
 		if !reflect.DeepEqual(pick(base, "idle", cycle), pick(faster, "idle", cycle)) {
 			t.Errorf("another burst rate moved the idle arrivals of cycle %d", cycle)
@@ -165,7 +172,7 @@ func TestEachPhaseHasItsOwnStream(t *testing.T) {
 
 func TestPhaseWithoutRateIsEmpty(t *testing.T) {
 	for _, arrival := range []string{spec.Poisson, spec.Constant} {
-		for _, a := range Draw(twoPhases(arrival, 0, 2), 1) {
+		for _, a := range draw(t, twoPhases(arrival, 0, 2), 1) {
 			if a.Band.Phase == "burst" {
 				t.Errorf("%s: found an arrival at %s in a phase of rate 0", arrival, a.Due)
 			}
@@ -174,7 +181,7 @@ func TestPhaseWithoutRateIsEmpty(t *testing.T) {
 }
 
 func TestTinyRateEndsTheDraw(t *testing.T) {
-	if all := Draw(twoPhases(spec.Poisson, 1e-300, 1), 1); len(all) > 20 {
+	if all := draw(t, twoPhases(spec.Poisson, 1e-300, 1), 1); len(all) > 20 {
 		t.Errorf("found %d arrivals", len(all))
 	}
 }

@@ -79,7 +79,9 @@ type SystemPrompts struct {
 
 // Interactive is the open-loop schedule: the phases in order, repeated Cycles times.
 type Interactive struct {
-	Arrival      string  `yaml:"arrival" json:"arrival"` // poisson or constant
+	// Arrival is the process of the phases that name none: poisson, constant, uniform or
+	// poisson-fixed-n.
+	Arrival      string  `yaml:"arrival" json:"arrival"`
 	Phases       []Phase `yaml:"phases" json:"phases"`
 	Cycles       int     `yaml:"cycles" json:"cycles"`
 	WarmupCycles int     `yaml:"warmupCycles" json:"warmupCycles"` // the first so many cycles are not measured
@@ -99,11 +101,19 @@ type Phase struct {
 	// Class is that of the phase's requests: interactive, or standard for ordinary
 	// traffic that the router's standardObjective gives its priority.
 	Class string `yaml:"class" json:"class"`
-}
 
-// Offered is how many requests the phase offers each second, on average.
-func (p Phase) Offered() float64 {
-	return p.Rate + float64(p.AtOnce)/p.Duration.Seconds()
+	// Arrival is the phase's own arrival process; without it that of the schedule.
+	Arrival    string   `yaml:"arrival,omitempty" json:"arrival,omitempty"`
+	Burstiness float64  `yaml:"burstiness,omitempty" json:"burstiness,omitempty"` // of gamma
+	RampTo     *float64 `yaml:"rampTo,omitempty" json:"rampTo,omitempty"`         // of ramp: the rate at the end
+	Size       int      `yaml:"size,omitempty" json:"size,omitempty"`             // of bursts
+	Every      Duration `yaml:"every,omitempty" json:"every,omitempty"`           // of bursts
+	InFlight   int      `yaml:"inFlight,omitempty" json:"inFlight,omitempty"`     // of closed
+	// Requests is the most that a closed loop can send in one cycle: so many are drawn.
+	Requests int `yaml:"requests,omitempty" json:"requests,omitempty"`
+	// Trace is replayed, each cycle from where the one before ended. A rate above 0
+	// stretches it to that mean rate.
+	Trace *Trace `yaml:"trace,omitempty" json:"trace,omitempty"`
 }
 
 // Classes of a phase.

@@ -140,14 +140,8 @@ func (s SystemPrompts) problems(is *problems, path string) {
 	is.check(s.Tokens <= 0 || s.Count != 0, join(path, "count"), "found 0, expected 1 or more of %d tokens", s.Tokens)
 }
 
-// Arrival processes.
-const (
-	Poisson  = "poisson"  // independent exponential gaps
-	Constant = "constant" // equal gaps
-)
-
 func (in Interactive) problems(is *problems, path string) {
-	is.oneOf(join(path, "arrival"), in.Arrival, Poisson, Constant)
+	is.oneOf(join(path, "arrival"), in.Arrival, scheduleArrivals...)
 	is.check(len(in.Phases) > 0, join(path, "phases"), "found none, expected one or more")
 	var names names
 	requests := 0.0
@@ -158,7 +152,8 @@ func (in Interactive) problems(is *problems, path string) {
 		is.check(phase.Duration > 0, join(at, "duration"), "found %s, expected more than 0", phase.Duration)
 		is.check(phase.AtOnce >= 0, join(at, "atOnce"), "found %d, expected 0 or more requests", phase.AtOnce)
 		is.oneOf(join(at, "class"), phase.Class, ClassInteractive, ClassStandard)
-		requests += (phase.Rate*phase.Duration.Seconds() + float64(phase.AtOnce)) * float64(in.Cycles)
+		phase.arrivalProblems(is, at)
+		requests += phase.requests() * float64(in.Cycles)
 	}
 	is.check(requests <= maxInteractiveRequests, join(path, "phases"), "found %.0f requests in all, expected %d at most", requests, maxInteractiveRequests)
 	is.check(in.Cycles >= 1, join(path, "cycles"), "found %d, expected 1 or more", in.Cycles)

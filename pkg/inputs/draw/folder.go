@@ -30,6 +30,10 @@ func (t Trial) Write(dir string) (m inputs.Manifest, drawn bool, err error) {
 	if found || err != nil {
 		return m, false, err
 	}
+	drawing, err := t.start()
+	if err != nil {
+		return inputs.Manifest{}, false, err
+	}
 	folder, err := inputs.Create(dir)
 	if err != nil {
 		return inputs.Manifest{}, false, err
@@ -40,7 +44,7 @@ func (t Trial) Write(dir string) (m inputs.Manifest, drawn bool, err error) {
 		}
 	}()
 	m = t.manifest()
-	if m.Lengths, err = t.start().files(folder); err != nil {
+	if m.Lengths, err = drawing.files(folder); err != nil {
 		return inputs.Manifest{}, false, err
 	}
 	m, err = folder.Commit(m)

@@ -33,7 +33,10 @@ func (t Trial) seed() int64 { return t.Profile.TrialSeed(t.Number) }
 // Prompts writes the lines of prompts.jsonl alone to w, and returns how long they
 // came out.
 func (t Trial) Prompts(w io.Writer) ([]inputs.Lengths, error) {
-	d := t.start()
+	d, err := t.start()
+	if err != nil {
+		return nil, err
+	}
 	lines := inputs.NewLines(w)
 	if err := d.prompts(lines); err != nil {
 		return nil, err
@@ -51,13 +54,17 @@ type drawing struct {
 	batchOSL    prompt.Tally
 }
 
-func (t Trial) start() *drawing {
+func (t Trial) start() (*drawing, error) {
+	arrivals, err := schedule.Draw(t.Profile.Interactive, t.seed())
+	if err != nil {
+		return nil, err
+	}
 	return &drawing{
 		Trial:       t,
 		salt:        t.manifest().CacheSalt(),
-		arrivals:    schedule.Draw(t.Profile.Interactive, t.seed()),
+		arrivals:    arrivals,
 		interactive: prompt.New(t.Profile.InteractivePrompt(), t.Profile.MaxModelLen, t.seed(), "interactive"),
-	}
+	}, nil
 }
 
 // files writes all files of the folder and returns how long the requests came out.
@@ -88,19 +95,27 @@ func (d *drawing) prompts(lines *inputs.Lines) error {
 		}
 	}
 	overhead := asked.Overhead()
-	for i := range d.arrivals {
+	for i, a := range d.arrivals {
 		p := inputs.Prompt{Prompt: i}
 		if n := len(systems); n > 0 {
 			system := i % n
 			p.SystemPrompt = &system
 		}
-		user, length := d.interactive.Next()
+		user, length := d.request(a, overhead)
 		p.User, p.PromptTokens, p.MaxTokens = user, overhead+length.ISL, length.OSL
 		if err := lines.Prompt(p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// request makes the text of an arrival, as long as its trace says if it has one.
+func (d *drawing) request(a schedule.Arrival, overhead int) (user string, length prompt.Length) {
+	if a.InputTokens > 0 {
+		return d.interactive.Sized(prompt.Length{ISL: max(1, a.InputTokens-overhead), OSL: a.OutputTokens})
+	}
+	return d.interactive.Next()
 }
 
 func (d *drawing) schedule(lines *inputs.Lines) error {
@@ -113,6 +128,8 @@ func (d *drawing) schedule(lines *inputs.Lines) error {
 			Warmup: a.Band.Warmup,
 			Class:  a.Band.Class,
 			Prompt: i,
+
+			InFlight: a.InFlight,
 		})
 		if err != nil {
 			return err
