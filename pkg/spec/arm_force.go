@@ -13,6 +13,9 @@ func (a Arm) inForce() Arm {
 	if a.Dispatch != DispatchAsync {
 		a.Async = Async{}
 	}
+	if !a.Router.Eviction {
+		a.Async.Resume = false // nothing interrupts a stream
+	}
 	if !a.Gateway.Concurrency.AIMD.Enabled {
 		a.Gateway.Concurrency.AIMD = AIMD{}
 	}

@@ -87,8 +87,16 @@ func TestMeasuredBurstsOfferEnoughForAP95(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if name == "eviction-mechanism" { // of three requests
+			continue
+		}
 		burst := p.Interactive.Phases[0]
-		measured := burst.Rate * burst.Duration.Seconds() * float64(p.Interactive.Cycles-p.Interactive.WarmupCycles)
+		for _, phase := range p.Interactive.Phases {
+			if phase.Offered() > burst.Offered() {
+				burst = phase
+			}
+		}
+		measured := burst.Offered() * burst.Duration.Seconds() * float64(p.Interactive.Cycles-p.Interactive.WarmupCycles)
 		// Three standard deviations of a Poisson count below the mean.
 		if low := measured - 3*math.Sqrt(measured); low < 59 {
 			t.Errorf("profile %s: the measured bursts may offer as few as %.0f requests", name, low)
