@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,13 +13,14 @@ import (
 
 	"bgbench/pkg/cli"
 	"bgbench/pkg/sim/engine"
+	batch "bgbench/pkg/sim/gateway/conform"
 	"bgbench/pkg/sim/router"
 )
 
 func conformCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "conform",
-		Usage: "replay recorded behaviour of a real component on its model; exit 3 when they differ",
+		Usage: "replay recorded behaviour of a real component; exit 3 when its model, or a live one, differs",
 		Subcommands: []*ucli.Command{
 			{
 				Name:        "router",
@@ -38,8 +40,52 @@ func conformCommand() *ucli.Command {
 					return conform(c, func(text []byte) ([]string, error) { return lines(engine.Conform(text)) })
 				},
 			},
+			{
+				Name:      "batch-api",
+				Usage:     "recordings of llm-d's batch gateway, on the model or on a live gateway",
+				ArgsUsage: "CASES...",
+				Flags: []ucli.Flag{
+					&ucli.StringFlag{Name: "url", Usage: "ask the gateway at `URL` and not the model; what its API alone cannot bring about is skipped"},
+				},
+				Description: cli.Examples("bg-deploy conform batch-api cases/batch-api", "bg-deploy conform batch-api --url http://127.0.0.1:8000 cases/batch-api/http"),
+				Action:      conformBatch,
+			},
 		},
 	}
+}
+
+// conformBatch replays recordings of the batch gateway.
+func conformBatch(c *ucli.Context) error {
+	cases, err := batch.Load(c.Args().Slice())
+	if err != nil {
+		if c.NArg() == 0 {
+			err = cli.WithHint(err, "flags go before arguments")
+		}
+		return cli.Usage(err)
+	}
+	replay := batch.Case.Replay
+	if c.IsSet("url") {
+		live, err := batch.NewLive(c.String("url"))
+		if err != nil {
+			return cli.Usage(fmt.Errorf("--url: %w", err))
+		}
+		defer live.Close(context.WithoutCancel(c.Context)) // what is left there does no harm
+		replay = func(of batch.Case) batch.Outcome { return of.Ask(c.Context, live) }
+	}
+	failed := 0
+	for _, of := range cases {
+		outcome := replay(of)
+		if c.Context.Err() != nil {
+			return context.Cause(c.Context)
+		}
+		if len(outcome.Differences) > 0 {
+			failed++
+		}
+		if _, err := fmt.Fprintln(c.App.Writer, outcome); err != nil {
+			return err
+		}
+	}
+	return verdict(failed, len(cases))
 }
 
 // lines puts differences into words.
@@ -77,8 +123,12 @@ func conform(c *ucli.Context, replay func(text []byte) ([]string, error)) error 
 			return err
 		}
 	}
+	return verdict(failed, len(paths))
+}
+
+func verdict(failed, all int) error {
 	if failed > 0 {
-		return cli.InvalidError{Err: fmt.Errorf("%d of %d cases failed", failed, len(paths))}
+		return cli.InvalidError{Err: fmt.Errorf("%d of %d cases failed", failed, all)}
 	}
 	return nil
 }

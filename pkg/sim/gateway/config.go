@@ -33,8 +33,8 @@ type Config struct {
 	// processor's log does; nil when nobody listens.
 	LimitChanged func(url string, before, after int, signal string)
 	// SlotFirst lets the request that waits for a slot have it before the limit
-	// falls. Upstream returns the slot first, and once in some twenty recorded signals
-	// the waiter was quick enough; the model takes the usual order where this is nil.
+	// falls. Upstream returns the slot first, and at one of 17 recorded signals the
+	// waiter was quick enough; where this is nil the limit always falls first.
 	SlotFirst func() bool
 	// NewID makes the ids of files (prefix file_), batches (batch_) and lines
 	// (batch_req_). It is random UUIDs unless a replay needs the recorded ones.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bgbench/pkg/openai"
 	"bgbench/pkg/sim"
 	"bgbench/pkg/sim/kernel"
 	"bgbench/pkg/sim/metric"
@@ -65,6 +66,22 @@ func (g *Gateway) APIServer() *metric.Registry { return g.apiserver }
 func (g *Gateway) FailureReason(batchID string) string {
 	if b, ok := g.batches[batchID]; ok {
 		return b.reason
+	}
+	return ""
+}
+
+// Peek returns a batch object whoever owns it, the zero Batch when there is none.
+func (g *Gateway) Peek(batchID string) openai.Batch {
+	if b, ok := g.batches[batchID]; ok {
+		return b.object()
+	}
+	return openai.Batch{}
+}
+
+// PeekFile returns the content of a file whoever owns it, nothing when there is none.
+func (g *Gateway) PeekFile(fileID string) string {
+	if f, ok := g.files[fileID]; ok {
+		return f.content
 	}
 	return ""
 }

@@ -24,6 +24,14 @@ func systemPrompt(messages []openai.Message) string {
 	return ""
 }
 
+// PrefixHash is the key of a line with this system prompt, nil for none.
+func PrefixHash(system *string) uint32 {
+	if system == nil {
+		return noPrefix
+	}
+	return prefixHash(*system)
+}
+
 // prefixHash is the key by which lines are ordered: the FNV-1a hash (32 bits) of
 // the system prompt.
 func prefixHash(system string) uint32 {

@@ -138,6 +138,17 @@ func (g *Gateway) LoseWorkDir() {
 	}
 }
 
+// WorkDir is what lies on the disk of a processor that is down of a job's output and
+// error file.
+func (g *Gateway) WorkDir(batchID string) (output, errors string) {
+	for _, o := range g.orphans {
+		if o.b.ID == batchID {
+			return o.outputs, o.errors
+		}
+	}
+	return "", ""
+}
+
 // Start starts a processor after Stop. It first looks after the jobs in its work
 // directory.
 func (g *Gateway) Start() {

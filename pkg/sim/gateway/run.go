@@ -8,9 +8,9 @@ import (
 )
 
 // Durations of what the processor does beside waiting for answers, as observed on
-// one machine with a local database.
+// one machine with a local database. A replay needs the first of them.
 const (
-	ingestTime   = 10 * time.Millisecond // reading the input and building the plan
+	IngestTime   = 10 * time.Millisecond // reading the input and building the plan
 	finalizeTime = 30 * time.Millisecond // storing the files of a job that ran to its end
 	abortTime    = 25 * time.Millisecond // the same after a deadline or a cancel
 	// progressPeriod is how often the processor pushes counts.
@@ -53,7 +53,7 @@ func startRun(p *processor, b *batch) {
 	b.run = r
 	p.runs = append(p.runs, r)
 	r.deadline = p.g.k.At(b.deadline, func() { r.cut(codeExpired) })
-	p.g.k.After(ingestTime, r.ingest)
+	p.g.k.After(IngestTime, r.ingest)
 }
 
 // ingest reads the input file and starts execution.
@@ -79,7 +79,7 @@ func (r *run) ingest() {
 	}
 	r.plan = plan
 	r.ingested = true
-	r.p.metrics.planBuilt(ingestTime, plan.lines)
+	r.p.metrics.planBuilt(IngestTime, plan.lines)
 	r.resume()
 	r.left = len(r.plan.entries)
 	r.counts.Total = int64(plan.lines)

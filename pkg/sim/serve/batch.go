@@ -19,7 +19,7 @@ import (
 
 // BatchHandler serves the Files and Batches API of the batch gateway's apiserver.
 func BatchHandler(k *kernel.Kernel, g *gateway.Gateway) http.Handler {
-	return batchHandler(g, k.Post)
+	return BatchHandlerOn(g, k.Post)
 }
 
 // ObservabilityHandler serves the apiserver's other port: health, readiness and the
@@ -54,7 +54,9 @@ type download struct {
 	content []byte
 }
 
-func batchHandler(g *gateway.Gateway, post func(func())) http.Handler {
+// BatchHandlerOn is BatchHandler for who has another way than Kernel.Post to the
+// goroutine that the gateway belongs to.
+func BatchHandlerOn(g *gateway.Gateway, post func(func())) http.Handler {
 	api := batchAPI{g, post}
 	mux := http.NewServeMux()
 	handle := func(method, pattern string, answer route) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -109,5 +110,29 @@ func TestARequestEndsWithItsClientWhenTheKernelDoesNotAnswer(t *testing.T) {
 	BatchHandler(k, g).ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/v1/batches", nil))
 	if w.Body.Len() > 0 {
 		t.Errorf("answered %s to a client that has gone", w.Body)
+	}
+}
+
+// input is a job of n requests that take so many milliseconds each.
+func input(n, latency int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `{"custom_id": "req-%04d", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "m1", "messages": [{"role": "user", "content": "id=req-%04d;lat=%d"}]}}`+"\n", i, i, latency)
+	}
+	return b.String()
+}
+
+func processorConfig() gateway.Config {
+	return gateway.Config{
+		Gateway: spec.Gateway{
+			NumWorkers:     60,
+			Quirks:         spec.ObservedQuirks(),
+			PollInterval:   spec.Duration(300 * time.Millisecond),
+			Concurrency:    spec.Concurrency{Global: 100, PerEndpoint: 2},
+			RequestTimeout: spec.Duration(30 * time.Second),
+			InitialBackoff: spec.Duration(200 * time.Millisecond),
+			MaxBackoff:     spec.Duration(2 * time.Second),
+		},
+		EndpointURL: "http://backend:8000",
 	}
 }

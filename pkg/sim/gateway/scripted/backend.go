@@ -5,6 +5,7 @@
 //	id=NAME              the name of the request in the log and in its answer
 //	lat=MILLISECONDS     how long each attempt takes
 //	plan=ANSWER,…        the answer to each attempt, the last one for all that follow
+//	size=BYTES           how long the text of a good answer is
 //
 // An answer is a status, a status with a header (429/ra=3: Retry-After in seconds,
 // 429/rad=3: the same as a date, 429/drop=REASON) or one of hang/MILLISECONDS,
@@ -32,9 +33,10 @@ type Backend struct {
 	latency time.Duration
 	scripts map[string][]*script // by path, model and prompt
 	calls   map[string]*script   // by call, the same for all its attempts
-	// Capacity is the number in flight above which it answers 429 at once, 0 for
-	// no bound.
-	Capacity int
+	// Capacity is the number in flight above which it answers 429 after RefusalTime, 0
+	// for no bound.
+	Capacity    int
+	RefusalTime time.Duration
 
 	Log      []Row
 	inFlight int
@@ -56,6 +58,7 @@ type script struct {
 	model   string
 	latency time.Duration
 	plan    []string
+	size    int // of the text of a good answer, 0 for the usual one
 }
 
 // New returns a backend whose answers take latency where the script has none.
@@ -111,6 +114,8 @@ func (b *Backend) parse(text string) *script {
 			s.latency = milliseconds(value)
 		case "plan":
 			s.plan = strings.Split(value, ",")
+		case "size":
+			s.size, _ = strconv.Atoi(value) // what is no number leaves the usual text
 		}
 	}
 	return s
@@ -156,7 +161,7 @@ func (b *Backend) Submit(call *sim.Call, reply sim.Reply) (abort func()) {
 	refused := b.Capacity > 0 && b.inFlight > b.Capacity
 	b.Log = append(b.Log, Row{Arrived: b.k.Now(), ID: s.id, Attempt: attempt, InFlight: b.inFlight, Answer: answer, Call: call})
 	if refused {
-		answer, latency = "429", 0
+		answer, latency = "429", b.RefusalTime
 		b.Log[row].Answer = answer
 		b.inFlight--
 	}
@@ -197,9 +202,13 @@ func (b *Backend) answer(s *script, plan string) sim.End {
 	status, _ := strconv.Atoi(head) // what is no status is 0: no answer
 	end := sim.End{Status: status}
 	if status/100 == 2 {
-		end.Body = fmt.Appendf(nil, `{"choices": [{"finish_reason": "stop", "index": 0, "message": {"content": "ok %s", "role": "assistant"}}], `+
+		text := "ok " + s.id
+		if s.size > 0 {
+			text = strings.Repeat("x", min(s.size, maxSize))
+		}
+		end.Body = fmt.Appendf(nil, `{"choices": [{"finish_reason": "stop", "index": 0, "message": {"content": "%s", "role": "assistant"}}], `+
 			`"created": 1764000000, "id": "chatcmpl-%s", "model": "%s", "object": "chat.completion", `+
-			`"usage": {"completion_tokens": 7, "prompt_tokens": 11, "total_tokens": 18}}`, s.id, s.id, s.model)
+			`"usage": {"completion_tokens": 7, "prompt_tokens": 11, "total_tokens": 18}}`, text, s.id, s.model)
 	} else {
 		end.ErrorType, end.Message = errorType(status), fmt.Sprintf("scripted %d", status)
 	}
@@ -215,6 +224,9 @@ func (b *Backend) answer(s *script, plan string) sim.End {
 	}
 	return end
 }
+
+// maxSize bounds the text of an answer.
+const maxSize = 1 << 20
 
 func errorType(status int) string {
 	switch status {

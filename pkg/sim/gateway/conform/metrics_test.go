@@ -1,10 +1,11 @@
-package gateway
+package conform
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +18,11 @@ import (
 func parseMetrics(t *testing.T, name string) map[string]*dto.MetricFamily {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(strings.NewReader(readText(t, filepath.Join("metrics", name))))
+	text, err := os.ReadFile(filepath.Join(recorded, "metrics", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,9 +88,20 @@ func counts(families map[string]*dto.MetricFamily) map[string]float64 {
 // TestRecordedMetrics scrapes the processor before, during and after the job
 // mixed_answers and compares the pages with those of the real one.
 func TestRecordedMetrics(t *testing.T) {
-	var rec recordedJob
-	readRecording(t, "jobs/mixed_answers/job.json", &rec)
-	r := newRig(t, rec.Config.config(t), time.Duration(rec.Latency*float64(time.Millisecond)))
+	d, err := read(recorded + "/jobs/mixed_answers/job.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var j job
+	if err := d.decode(&j); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := j.Settings.config(d, "config")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o outcome
+	r := newRig(&o, cfg, time.Duration(j.Latency*float64(time.Millisecond)))
 	scrape := func() map[string]*dto.MetricFamily { return byName(r.g.Processor().Gather()) }
 
 	compare := func(file string, ours map[string]*dto.MetricFamily, values bool) {
@@ -104,8 +120,15 @@ func TestRecordedMetrics(t *testing.T) {
 	compare("processor_before.txt", scrape(), true)
 	var during map[string]*dto.MetricFamily
 	r.k.At(700*time.Millisecond, func() { during = scrape() })
-	r.submit(0, readText(t, "jobs/mixed_answers/input.jsonl"), "1h")
+	input, err := besides(recorded+"/jobs/mixed_answers", "input.jsonl", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.submit(0, input, "1h")
 	r.run(time.Second)
+	for _, d := range o.differences {
+		t.Error(d)
+	}
 	compare("processor_during.txt", during, false)
 	compare("processor_after.txt", scrape(), true)
 	if got := during["processor_inflight_requests"].Metric[0].Gauge.GetValue(); got != 6 {
@@ -114,7 +137,8 @@ func TestRecordedMetrics(t *testing.T) {
 }
 
 func TestAPIServerMetrics(t *testing.T) {
-	r := newRig(t, plainConfig(1, 100, 4), 0)
+	var o outcome
+	r := newRig(&o, plainConfig(1, 100, 4), 0)
 	for _, route := range [][2]string{{"GET", "/v1/batches/{batch_id}"}, {"POST", "/v1/batches"}, {"POST", "/v1/files"}} {
 		r.g.ObserveHTTPStart(route[0], route[1])
 		r.g.ObserveHTTPEnd(route[0], route[1], 200, 3*time.Millisecond)
