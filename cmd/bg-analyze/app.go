@@ -19,7 +19,9 @@ func run(ctx context.Context, env cli.Env, args []string) int {
 			"bg-load run --stack stack.json --inputs DIR -o - | bg-analyze cell -",
 			"bg-analyze compare -o results.json results/batch-gateway-ci",
 		),
-		Commands: []*urfave.Command{cellCommand(env), compareCommand(env), checkCommand(env)},
+		Commands: []*urfave.Command{
+			cellCommand(env), sweepCommand(env), compareCommand(env), checkCommand(env), importCommand(env), exportCommand(env),
+		},
 	}
 	return cli.Run(ctx, env, app, args)
 }
