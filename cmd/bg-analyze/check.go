@@ -15,6 +15,11 @@ type checkOptions struct {
 	Baseline, Current string // results.json files, - is standard input
 	Metrics           []string
 	Within            float64
+	Output            string // one of findingFormats
+}
+
+var findingFormats = map[string]func(io.Writer, []analysis.Finding) error{
+	"table": analysis.WriteFindings, "junit": analysis.WriteJUnit, "github": analysis.WriteAnnotations,
 }
 
 func checkCommand(env cli.Env) *urfave.Command {
@@ -25,11 +30,13 @@ func checkCommand(env cli.Env) *urfave.Command {
 		Description: cli.Examples(
 			"bg-analyze check --baseline main/results.json --within 0.1 results.json",
 			"bg-analyze check --baseline a.json --metric burst/interactive/ttft/p95 b.json",
+			"bg-analyze check --baseline main/results.json --output junit results.json >check.xml",
 		),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "baseline", Required: true, Usage: "results.json `FILE` to compare with"},
 			&urfave.Float64Flag{Name: "within", Value: 0.05, Usage: "largest difference of medians, as a `SHARE` of the baseline's; counts may also differ as two Poisson counts do"},
 			&urfave.StringSliceFlag{Name: "metric", Usage: "`KEY` of a metric, as docs/results.md names them (default: p50 of TTFT and ITL in bursts, completion of each job, AIMD decreases and mean limit, evictions)"},
+			&urfave.StringFlag{Name: "output", Value: "table", Usage: "`FORM` of the findings on standard output: table, junit or github (annotations)"},
 		},
 		Action: func(c *urfave.Context) error {
 			if err := cli.MaxArgs(c, 1); err != nil {
@@ -37,14 +44,17 @@ func checkCommand(env cli.Env) *urfave.Command {
 			}
 			return check(env, checkOptions{
 				Baseline: c.String("baseline"), Current: c.Args().First(),
-				Metrics: c.StringSlice("metric"), Within: c.Float64("within"),
+				Metrics: c.StringSlice("metric"), Within: c.Float64("within"), Output: c.String("output"),
 			})
 		},
 	}
 }
 
 func check(env cli.Env, o checkOptions) error {
+	write, ok := findingFormats[o.Output]
 	switch {
+	case !ok:
+		return cli.Usagef("--output: found %q, expected table, junit or github", o.Output)
 	case o.Current == "":
 		return cli.Usagef("no RESULTS given")
 	case o.Within < 0:
@@ -64,7 +74,7 @@ func check(env cli.Env, o checkOptions) error {
 		o.Metrics = analysis.BaselineMetrics(current)
 	}
 	findings := analysis.CompareWithBaseline(baseline, current, o.Metrics, o.Within)
-	if err := analysis.WriteFindings(env.Stdout, findings); err != nil {
+	if err := write(env.Stdout, findings); err != nil {
 		return err
 	}
 	failed := 0

@@ -1,0 +1,33 @@
+package analysis
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// GitHub reads these characters as its own in a workflow command, and more of them in a
+// property (actions/toolkit, packages/core/src/command.ts).
+var (
+	annotationMessage  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	annotationProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+// WriteAnnotations writes findings as annotations of a GitHub workflow: an error for
+// each that is not OK, and a notice that counts the others.
+func WriteAnnotations(w io.Writer, findings []Finding) error {
+	ok := 0
+	for _, f := range findings {
+		if f.OK {
+			ok++
+			continue
+		}
+		_, err := fmt.Fprintf(w, "::error title=%s::%s\n",
+			annotationProperty.Replace(f.Arm+" "+f.name()), annotationMessage.Replace(f.sentence()))
+		if err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "::notice title=bg-analyze check::%d of %d comparisons hold\n", ok, len(findings))
+	return err
+}
