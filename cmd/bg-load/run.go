@@ -1,16 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"runtime"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"bgbench/pkg/cli"
-	"bgbench/pkg/deploy"
 	"bgbench/pkg/inputs"
 	"bgbench/pkg/load"
 	"bgbench/pkg/record"
@@ -63,7 +59,7 @@ func replay(c *ucli.Context, env cli.Env) error {
 	}
 	o.CancelJobs = c.Bool("cancel-jobs")
 	o.ModelSamples, _ = env.LookupEnv("BG_MODEL_SAMPLES")
-	o.Versions = map[string]string{"bg-load": cli.Version(), "go": runtime.Version()}
+	o.Versions = versions()
 	if !cli.Quiet(c) {
 		meter := load.NewMeter(env.Stderr, env.Terminal, o.Stack.Target == spec.TargetModel)
 		defer meter.Close()
@@ -87,12 +83,8 @@ func printVerdict(w io.Writer, h record.LoadHealth) {
 // runOptions reads the stack and the inputs.
 func runOptions(c *ucli.Context) (load.Options, error) {
 	var o load.Options
-	text, err := os.ReadFile(c.String("stack"))
-	if err != nil {
-		return o, err
-	}
-	o.StackJSON = json.RawMessage(text)
-	if o.Stack, err = deploy.ReadStack(c.String("stack")); err != nil {
+	var err error
+	if o.Stack, o.StackJSON, err = readStack(c.String("stack")); err != nil {
 		return o, err
 	}
 	if o.Inputs, err = inputs.Open(c.String("inputs")); err != nil {

@@ -16,6 +16,9 @@ type closedLoop struct {
 	ranOut    bool
 }
 
+// closedLoopRanOut is what the warning of a loop without requests says.
+const closedLoopRanOut = "the closed loop ran out of requests"
+
 func (l *closedLoop) begin(first inputs.Due) {
 	l.until = l.d.r.phases.bandEnd(first.Phase, first.Cycle)
 	for range first.InFlight {
@@ -32,7 +35,7 @@ func (l *closedLoop) send() {
 		if !l.ranOut {
 			l.ranOut = true
 			line := r.cfg.Inputs.Schedule[l.end-1]
-			r.warn("phase %s of cycle %d: the closed loop ran out of requests %.1f s before the end of the phase (requests in the profile)",
+			r.warn("phase %s of cycle %d: "+closedLoopRanOut+" %.1f s before the end of the phase (requests in the profile)",
 				line.Phase, line.Cycle, (l.until - r.k.Now()).Seconds())
 		}
 		return

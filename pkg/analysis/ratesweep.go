@@ -1,0 +1,103 @@
+package analysis
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// RatePoint is one point of the throughput-latency curve of an arm.
+type RatePoint struct {
+	Arm     string       `json:"arm"`
+	Trial   int          `json:"trial"`
+	Dir     string       `json:"dir"`
+	Valid   bool         `json:"valid"`
+	Summary PhaseSummary `json:"summary"`
+}
+
+// ReadRateSweep reads every cell below dir, as bg-load sweep writes them, and returns a
+// point for each phase and class that was on a schedule: by arm, class and offered rate.
+func ReadRateSweep(ctx context.Context, dir string) ([]RatePoint, error) {
+	var points []RatePoint
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Name() != metadataFile {
+			return err
+		}
+		c, err := ReadCell(ctx, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		for _, p := range c.Phases {
+			if p.Lateness.N > 0 {
+				points = append(points, RatePoint{c.Arm, c.Trial, c.Dir, c.Valid, p})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(points) == 0 {
+		return nil, fmt.Errorf("%s: found no cell, expected folders with %s", dir, metadataFile)
+	}
+	slices.SortStableFunc(points, func(a, b RatePoint) int {
+		return cmp.Or(cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Summary.Class, b.Summary.Class),
+			cmp.Compare(offered(a), offered(b)), cmp.Compare(a.Trial, b.Trial))
+	})
+	return points, nil
+}
+
+func offered(p RatePoint) float64 {
+	if v := p.Summary.OfferedPerS.Value; v != nil {
+		return *v
+	}
+	return 0
+}
+
+// WriteRateSweep writes points as tab-separated values under a head; what has no value
+// is an empty field.
+func WriteRateSweep(w io.Writer, points []RatePoint) error {
+	columns := []struct {
+		name string
+		of   func(PhaseSummary) Value
+	}{
+		{"offered_requests_per_s", func(p PhaseSummary) Value { return p.OfferedPerS }},
+		{"ok_requests_per_s", func(p PhaseSummary) Value { return p.OKPerS }},
+		{"output_tokens_per_s", func(p PhaseSummary) Value { return p.OutputTokensPerS }},
+		{"error_rate", func(p PhaseSummary) Value { return p.ErrorRate }},
+		{"ttft_from_due_p50_s", func(p PhaseSummary) Value { return p.TTFTFromDue.P50 }},
+		{"ttft_from_due_p95_s", func(p PhaseSummary) Value { return p.TTFTFromDue.P95 }},
+		{"ttft_error_adjusted_p95_s", func(p PhaseSummary) Value { return p.TTFTAdjusted.P95 }},
+		{"itl_p50_s", func(p PhaseSummary) Value { return p.ITL.P50 }},
+		{"itl_p95_s", func(p PhaseSummary) Value { return p.ITL.P95 }},
+		{"e2e_from_due_p50_s", func(p PhaseSummary) Value { return p.E2EFromDue.P50 }},
+		{"e2e_from_due_p95_s", func(p PhaseSummary) Value { return p.E2EFromDue.P95 }},
+	}
+	head := []string{"arm", "trial", "class", "phase", "valid"}
+	for _, c := range columns {
+		head = append(head, c.name)
+	}
+	if _, err := fmt.Fprintln(w, strings.Join(head, "\t")); err != nil {
+		return err
+	}
+	for _, p := range points {
+		fields := []string{p.Arm, strconv.Itoa(p.Trial), p.Summary.Class, p.Summary.Phase, strconv.FormatBool(p.Valid)}
+		for _, c := range columns {
+			text := ""
+			if v := c.of(p.Summary).Value; v != nil {
+				text = strconv.FormatFloat(*v, 'g', 6, 64)
+			}
+			fields = append(fields, text)
+		}
+		if _, err := fmt.Fprintln(w, strings.Join(fields, "\t")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
