@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"bgbench/pkg/record"
@@ -47,9 +48,9 @@ func (o Options) openModel(id Identity) (target, error) {
 type sampler struct {
 	k       *kernel.Kernel
 	sources []stack.Source
-	pages   []*scrape.Page  // of the sources
-	rows    []record.Sample // of one round
-	samples record.SampleSet
+	pages   []*scrape.Page // of the sources
+	changes []int          // of their registries, when the rounds began to have these series
+	rounds  record.Rounds
 	last    kernel.Time // of the last round
 	path    string
 	file    *os.File
@@ -80,11 +81,32 @@ func (s *sampler) sample() {
 func (s *sampler) round() {
 	s.last = s.k.Now()
 	at := calendar(s.k, s.last)
-	s.rows = s.rows[:0]
-	for i, source := range s.sources {
-		s.rows = s.pages[i].Append(s.rows, source.Registry.Gather(), at)
+	if s.changed() {
+		var rows []record.Sample
+		for i, source := range s.sources {
+			rows = s.pages[i].Append(rows, source.Registry.Gather(), at)
+		}
+		s.rounds.Begin(rows)
 	}
-	s.samples.Add(s.rows...)
+	s.rounds.Add(at, func(values []float64) []float64 {
+		for _, source := range s.sources {
+			values = source.Registry.AppendValues(values)
+		}
+		return values
+	})
+}
+
+// changed reports whether a source has other series than in the last round.
+func (s *sampler) changed() bool {
+	changes := make([]int, len(s.sources))
+	for i, source := range s.sources {
+		changes[i] = source.Registry.Changes()
+	}
+	if slices.Equal(changes, s.changes) {
+		return false
+	}
+	s.changes = changes
+	return true
 }
 
 // close writes the samples, a last round included: without it the counters would lack
@@ -94,7 +116,7 @@ func (s *sampler) close() error {
 	if s.k.Now() > s.last {
 		s.round()
 	}
-	if err := errors.Join(s.samples.WriteParquet(s.file), s.file.Close()); err != nil {
+	if err := errors.Join(s.rounds.WriteParquet(s.file), s.file.Close()); err != nil {
 		return fmt.Errorf("writing model samples %s: %w", s.path, err)
 	}
 	return nil

@@ -2,7 +2,6 @@ package record
 
 import (
 	"cmp"
-	"io"
 	"iter"
 	"maps"
 	"slices"
@@ -67,12 +66,6 @@ func (set *SampleSet) of(key seriesKey) *series {
 		last.next = s
 	}
 	return s
-}
-
-// WriteParquet writes the samples as a Parquet file.
-func (set *SampleSet) WriteParquet(w io.Writer) error {
-	_, err := writeParquet(w, func() map[string]string { return nil }, set.batches())
-	return err
 }
 
 // batches yields the samples in order, without an error. The rows are good until the

@@ -54,6 +54,7 @@ type Label struct{ Name, Value string }
 // Registry is the metrics of one component, one /metrics page.
 type Registry struct {
 	families []*family // sorted by name
+	changes  int
 }
 
 type family struct {
@@ -69,7 +70,13 @@ type series struct {
 }
 
 // Reset forgets all metrics, as a restart of the component does.
-func (r *Registry) Reset() { r.families = nil }
+func (r *Registry) Reset() {
+	r.families = nil
+	r.changes++
+}
+
+// Changes counts how often the set of series has changed.
+func (r *Registry) Changes() int { return r.changes }
 
 // Counter returns the counter with this name and these labels, made at the first
 // call. Asking for one name as two kinds panics.
@@ -103,6 +110,7 @@ func lookup[M any](r *Registry, name, help string, kind dto.MetricType, labels [
 		}
 	}
 	m := make()
+	r.changes++
 	f.series = append(f.series, &series{labels, key, m})
 	slices.SortFunc(f.series, func(a, b *series) int { return strings.Compare(a.key, b.key) })
 	return m
@@ -145,6 +153,36 @@ func (r *Registry) Gather() []*dto.MetricFamily {
 		out[i] = mf
 	}
 	return out
+}
+
+// AppendValues appends the values that Gather would give, in its order: of a histogram
+// its buckets, the one of +Inf included, its sum and its count. Whoever asks every
+// second what the series are has to build a thousand times as much.
+func (r *Registry) AppendValues(dst []float64) []float64 {
+	for _, f := range r.families {
+		for _, s := range f.series {
+			switch v := s.metric.(type) {
+			case *Counter:
+				dst = append(dst, v.value)
+			case *Gauge:
+				dst = append(dst, v.value)
+			case func() float64:
+				dst = append(dst, v())
+			case *Histogram:
+				dst = v.appendValues(dst)
+			}
+		}
+	}
+	return dst
+}
+
+func (h *Histogram) appendValues(dst []float64) []float64 {
+	var cumulative uint64
+	for _, n := range h.counts {
+		cumulative += n
+		dst = append(dst, float64(cumulative))
+	}
+	return append(dst, h.sum, float64(h.count))
 }
 
 func (s *series) gather() *dto.Metric {

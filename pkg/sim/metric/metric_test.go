@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,32 @@ d 1
 	}
 	if got.String() != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got.String(), want)
+	}
+}
+
+func TestAppendValuesIsGatherWithoutNames(t *testing.T) {
+	var r Registry
+	changes := r.Changes()
+	r.Gauge("b", "").Set(3)
+	r.Counter("a_total", "", Label{"x", "2"}).Add(2)
+	r.Counter("a_total", "", Label{"x", "1"}).Add(1)
+	h := r.Histogram("c", "", []float64{0.1, 1})
+	h.ObserveN(0.5, 3)
+	h.Observe(7)
+	r.GaugeFunc("d", "", func() float64 { return 9 })
+	if got, want := r.AppendValues([]float64{-1}), []float64{-1, 1, 2, 3, 0, 3, 4, 8.5, 4, 9}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if r.Changes() == changes {
+		t.Error("new series are no change")
+	}
+	changes = r.Changes()
+	r.Gauge("b", "").Set(4)
+	if r.Changes() != changes {
+		t.Error("a series that was there is a change")
+	}
+	if r.Reset(); r.Changes() == changes {
+		t.Error("that all series went is no change")
 	}
 }
 
