@@ -32,7 +32,7 @@ type Stack struct {
 
 // Endpoint is a /metrics page.
 type Endpoint struct {
-	Source string `json:"source"` // vllm-0, router, processor, apiserver
+	Source string `json:"source"` // vllm-0, router, processor, apiserver, async
 	URL    string `json:"url"`
 }
 

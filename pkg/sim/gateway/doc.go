@@ -1,6 +1,7 @@
 // Package gateway is llm-d's batch gateway as a state machine on a kernel: the
 // apiserver with its Files and Batches API, and the processor that takes jobs from
-// a queue and sends their lines, in sync dispatch, to an inference backend.
+// a queue and sends their lines to an inference backend or, in async dispatch, to the
+// queue of pkg/sim/async.
 //
 // It behaves as the real apiserver and processor were observed to behave, quirks
 // included; Config.Quirks names the quirks that can be switched off. It speaks no
