@@ -16,7 +16,6 @@ var curveUnits = map[string]string{
 	metricSaturation: "ratio",
 	metricQueueSize:  "requests",
 	metricBudget:     "ratio",
-	metricProcessor:  "requests",
 }
 
 // jobsSource is the source of curves that come from the polls of the jobs.

@@ -34,16 +34,15 @@ type presence struct {
 }
 
 // standing are the stretches in which the batch gateway had no request in flight,
-// according to its metrics and those of its async processor, and no gate held one back.
+// according to its metrics or those of its async processor, and no gate held one back.
 // A job may say in_progress all the while. One that gives its budget out once in a
 // poll may well be without a request between two of them, so that a stretch has to be
 // longer than that.
 func (c *cell) standing() spans {
-	inFlight := c.tracks(metricProcessor)
-	shortest := 0.0
+	inFlight, shortest := c.tracks(metricProcessor), 0.0
 	if c.arm.Dispatch == spec.DispatchAsync {
-		inFlight = append(inFlight, c.tracks(metricAsync)...)
-		shortest = observedGapS
+		// The batch gateway counts what waits in the queue.
+		inFlight, shortest = c.tracks(metricAsync), observedGapS
 	}
 	if len(inFlight) == 0 || c.start.IsZero() {
 		return nil

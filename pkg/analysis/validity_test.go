@@ -68,17 +68,17 @@ func TestAGatewayThatStandsStillIsNoBatchWork(t *testing.T) {
 			c.Series("processor", metricProcessor, `{}`, during(10, 30, 0, 3))
 		}, true, ""},
 		{"the async processor stands still with an open gate", spec.DispatchAsync, func(c *analysistest.Cell) {
-			c.Series("processor", metricProcessor, `{}`, always(0))
+			c.Series("processor", metricProcessor, `{}`, always(140))
 			c.Series("async", metricAsync, `{"queue_id":"q"}`, during(50, 61, 0, 3))
 			c.Series("async", metricBudget, `{"queue_id":"q"}`, always(0.3))
 		}, false, lacks},
 		{"the gate of the async processor is closed", spec.DispatchAsync, func(c *analysistest.Cell) {
-			c.Series("processor", metricProcessor, `{}`, always(0))
+			c.Series("processor", metricProcessor, `{}`, always(140))
 			c.Series("async", metricAsync, `{"queue_id":"q"}`, during(50, 61, 0, 3))
 			c.Series("async", metricBudget, `{"queue_id":"q"}`, during(49, 62, 0, 0.3))
 		}, true, ""},
 		{"the async processor has nothing between two polls", spec.DispatchAsync, func(c *analysistest.Cell) {
-			c.Series("processor", metricProcessor, `{}`, always(0))
+			c.Series("processor", metricProcessor, `{}`, always(140))
 			c.Series("async", metricAsync, `{"queue_id":"q"}`, func(t float64) float64 { return math.Max(0, math.Mod(t+20, 5)-3) })
 			c.Series("async", metricBudget, `{"queue_id":"q"}`, always(0.3))
 		}, true, ""},

@@ -65,8 +65,11 @@ func (s study) accounting() []cellRow {
 				{Text: count(int64(l.Submitted))}, {Text: count(int64(l.OK))}, {Text: count(int64(l.Failed))},
 				{Text: count(int64(l.Unfinished))}, {Text: count(int64(l.Retried))},
 				{Text: count(int64(l.Lost)), Alarm: l.Lost > 0}, {Text: count(int64(l.Duplicated)), Alarm: l.Duplicated > 0},
-				value(c.Batch.IdlePerS, ""), value(c.Batch.BurstPerS, ""),
+				value(c.Batch.IdlePerS, ""),
 			}})
+			if s.Burst != s.Idle {
+				rows[len(rows)-1].Cols = append(rows[len(rows)-1].Cols, value(c.Batch.BurstPerS, ""))
+			}
 		}
 		if len(rows) > first {
 			rows[first].First, rows[first].Span = true, len(rows)-first

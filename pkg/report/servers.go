@@ -25,7 +25,6 @@ var knownGauges = [...]gauge{
 	{"vllm:num_requests_waiting", "requests waiting", false},
 	{"vllm:kv_cache_usage_perc", "KV cache in use", true},
 	{"batch_processor_aimd_concurrency_limit", "AIMD concurrency limit", false},
-	{"processor_inflight_requests", "batch gateway, requests in flight", false},
 	{"llm_d_async_async_dispatch_budget", "dispatch budget of the async processor", true},
 	{"llm_d_epp_flow_control_pool_saturation", "saturation of the pool", true},
 	{"llm_d_epp_flow_control_queue_size", "waiting in the router", false},

@@ -310,7 +310,7 @@ func lift(figures []figure) string {
 func timelineCaption(cells []analysis.CellResult, jobs, beyond []string) string {
 	parts := []string{fmt.Sprintf("Strong line: trial %d.", cells[0].Trial)}
 	if len(cells) > 1 {
-		parts = append(parts, "Faint lines: the other valid trials.")
+		parts = append(parts, "Faint lines: the other trials.")
 	}
 	if len(jobs) > 1 {
 		var styles []string
