@@ -126,11 +126,8 @@ func scrapeStack(c *ucli.Context, env cli.Env, cfg scrape.Config, program comman
 	}
 	healths, err := scrapeTo(c.Context, c.String("output"), env, cfg, program)
 	for _, h := range healths {
-		if h.Missed > 0 {
-			log.Warn("scrapes missed: the scraper was late", "source", h.Source, "url", h.URL, "missed", h.Missed, "of", h.Missed+h.Scrapes)
-		}
-		if h.Failures > 0 {
-			log.Warn("scrapes failed", "source", h.Source, "url", h.URL, "failed", h.Failures, "of", h.Scrapes, "last", h.LastFailure.Error())
+		for _, warning := range h.Warnings() {
+			log.Warn(warning)
 		}
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"sync/atomic"
@@ -29,6 +30,8 @@ func TestMain(m *testing.M) {
 		},
 		"rows":      func() { exitOn(printRows(os.Args[1])) },
 		"sim-model": func() { exitOn(writeModelSamples()) },
+		// prometheus-fake runs a command with the URL of a server that has one series.
+		"prometheus-fake": func() { exitOn(withPrometheus(os.Args[1:])) },
 	})
 }
 
@@ -113,6 +116,26 @@ func (s *stack) describe(dir string) error {
 		}
 	}
 	return nil
+}
+
+// withPrometheus runs a command while the API of a Prometheus server is there.
+func withPrometheus(args []string) error {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		result := ""
+		if query := r.FormValue("query"); query == `{__name__=~"vllm:num_requests_running",namespace="n"}[1001ms]` {
+			result = `{"metric":{"__name__":"vllm:num_requests_running","namespace":"n","pod":"p"},"values":[[1.5,"3"]]}`
+		}
+		if r.URL.Path == "/api/v1/metadata" {
+			fmt.Fprint(w, `{"status":"success","data":{}}`)
+			return
+		}
+		fmt.Fprintf(w, `{"status":"success","warnings":["some store is down"],"data":{"resultType":"matrix","result":[%s]}}`, result)
+	}))
+	defer server.Close()
+	cmd := exec.Command(args[0], append(args[1:], "--prometheus", server.URL)...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd.Run()
 }
 
 // printRows prints the columns of samples that a script can foresee.

@@ -17,6 +17,40 @@ import (
 // twice that while they grow.
 const spillPoints = 1 << 20
 
+// SortSamples yields samples by metric, series and time. What memory should not hold
+// waits in a file in dir.
+func SortSamples(dir string, samples iter.Seq2[Sample, error]) iter.Seq2[Sample, error] {
+	batches := func(yield func([]Sample, error) bool) {
+		batch := make([]Sample, 0, readRows)
+		for row, err := range samples {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if batch = append(batch, row); len(batch) == cap(batch) {
+				if !yield(batch, nil) {
+					return
+				}
+				batch = batch[:0]
+			}
+		}
+		yield(batch, nil)
+	}
+	return func(yield func(Sample, error) bool) {
+		for rows, err := range sortSamples(dir, spillPoints, batches) {
+			if err != nil {
+				yield(Sample{}, err)
+				return
+			}
+			for _, row := range rows {
+				if !yield(row, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // sortSamples yields samples by metric, series and time. It sorts at most limit of
 // them at a time, writes these to a file in dir, and merges what it wrote in the end
 // (BenchmarkHourOfSamples). In memory stay the series, and the samples of one.

@@ -2,12 +2,15 @@ package scrape
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
+	"bgbench/pkg/cli"
 	"bgbench/pkg/command"
 	"bgbench/pkg/record"
 )
@@ -25,6 +28,9 @@ func ToFile(ctx context.Context, cfg Config, path string) ([]Health, error) {
 		return out.Write(round...)
 	}
 	healths, err := Run(ctx, cfg)
+	if warnings := warningsOf(healths); err == nil && len(warnings) > 0 {
+		err = setWarnings(out, warnings)
+	}
 	if err == nil {
 		return healths, out.Close()
 	}
@@ -114,4 +120,61 @@ func FromModel(ctx context.Context, path string, program command.Command) error 
 			program.Args[0], partial, SamplesVariable)
 	}
 	return withStatus(err, finishing)
+}
+
+// WarningsKey is the key of a file's metadata under which its warnings stand, as a JSON
+// list of texts.
+const WarningsKey = "bg.warnings"
+
+// RangeToFile is Range into the Parquet file called path, with the report's warnings in
+// its metadata. A file without samples is none.
+func RangeToFile(ctx context.Context, cfg RangeConfig, path string) (RangeReport, error) {
+	out, err := record.Create[record.Sample](path, nil)
+	if err != nil {
+		return RangeReport{}, err
+	}
+	cfg.Write = func(rows []record.Sample) error { return out.Write(rows...) }
+	report, err := Range(ctx, cfg)
+	if err == nil && report.Rows == 0 {
+		err = errNothing(cfg)
+	}
+	if err == nil && len(report.Warnings) > 0 {
+		err = setWarnings(out, report.Warnings)
+	}
+	if err != nil {
+		// What was asked for can be asked for again: half of it is of no use.
+		return report, errors.Join(err, out.Abandon(), os.Remove(record.Partial(path)))
+	}
+	return report, out.Close()
+}
+
+// RangeToStream is Range into an Arrow IPC stream.
+func RangeToStream(ctx context.Context, cfg RangeConfig, w io.Writer) (RangeReport, error) {
+	out, err := record.NewStreamWriter[record.Sample](w, nil)
+	if err != nil {
+		return RangeReport{}, err
+	}
+	cfg.Write = func(rows []record.Sample) error { return out.Write(rows...) }
+	report, err := Range(ctx, cfg)
+	if err == nil && report.Rows == 0 {
+		err = errNothing(cfg)
+	}
+	if err != nil {
+		return report, err
+	}
+	return report, out.Close()
+}
+
+func errNothing(cfg RangeConfig) error {
+	return cli.WithHint(fmt.Errorf("%s has no samples between %s and %s",
+		cfg.URL, cfg.Start.UTC().Format(time.RFC3339Nano), cfg.End.UTC().Format(time.RFC3339Nano)),
+		"was it scraping then, and do --namespace and --pod let its series in?")
+}
+
+func setWarnings(out *record.Writer[record.Sample], warnings []string) error {
+	text, err := json.Marshal(warnings)
+	if err != nil {
+		return err
+	}
+	return record.SetMeta(out, WarningsKey, string(text))
 }

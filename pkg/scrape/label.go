@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"bgbench/pkg/record"
@@ -81,8 +82,16 @@ func seriesID(source, metric, labels string) int64 {
 }
 
 // fill gives a row its labels: the columns of those that have one, all of them as
-// JSON, and the series. It sorts labels.
+// JSON, and the series. It sorts labels, and writes bounds in one way: what a page calls
+// 15 is 15.0 in a Prometheus server that read it as protobuf.
 func fill(row *record.Sample, labels []label) {
+	for i := range labels {
+		if name := labels[i].name; name == "le" || name == "quantile" {
+			if bound, err := strconv.ParseFloat(labels[i].value, 64); err == nil {
+				labels[i].value = formatBound(bound)
+			}
+		}
+	}
 	promote(row, labels)
 	row.Labels = canonicalJSON(labels)
 	row.SeriesID = seriesID(row.Source, row.Metric, row.Labels)

@@ -3,6 +3,8 @@ package scrape
 import (
 	_ "embed"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -70,11 +72,43 @@ func splitUntyped(name string) (family, suffix string) {
 	if _, ok := renamed.next(name); ok {
 		return name, ""
 	}
+	if family, suffix := splitEnding(name); suffix != "" {
+		if _, ok := renamed.next(family); ok {
+			return family, suffix
+		}
+	}
+	return name, ""
+}
+
+// exposedAs returns the names under which a quantity may be exposed: the canonical one
+// first, then older ones.
+func (n names) exposedAs(canonical string) []string {
+	out := []string{canonical}
+	family, suffix := splitEnding(canonical)
+	add := func(old string) {
+		if n.canonical(old, false) == family && !slices.Contains(out, old+suffix) {
+			out = append(out, old+suffix)
+		}
+	}
+	for _, old := range slices.Sorted(maps.Keys(n.exact)) {
+		add(old)
+	}
+	for _, p := range n.prefixes {
+		if rest, ok := strings.CutPrefix(family, p[1]); ok {
+			add(p[0] + rest)
+		}
+	}
+	if bare, ok := strings.CutSuffix(canonical, "_total"); ok {
+		out = append(out, bare)
+	}
+	return out
+}
+
+// splitEnding takes the ending of a histogram or summary off a name.
+func splitEnding(name string) (family, suffix string) {
 	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
 		if family, ok := strings.CutSuffix(name, suffix); ok {
-			if _, ok := renamed.next(family); ok {
-				return family, suffix
-			}
+			return family, suffix
 		}
 	}
 	return name, ""

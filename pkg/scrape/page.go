@@ -122,13 +122,13 @@ func appendPoints(to []point, kind dto.MetricType, m *dto.Metric) []point {
 }
 
 // appendHistogram adds the +Inf bucket where it is missing, as it is in protobuf
-// from client_golang. Of a native histogram it keeps that bucket, the sum and the count.
+// from client_golang.
 func appendHistogram(to []point, h *dto.Histogram) []point {
 	count := float64(h.GetSampleCount())
 	if count == 0 {
 		count = h.GetSampleCountFloat()
 	}
-	infinite := false
+	begin, infinite := len(to), false
 	for _, b := range h.GetBucket() {
 		cumulative := float64(b.GetCumulativeCount())
 		if cumulative == 0 {
@@ -137,6 +137,7 @@ func appendHistogram(to []point, h *dto.Histogram) []point {
 		to = append(to, point{"_bucket", "le", b.GetUpperBound(), cumulative})
 		infinite = math.IsInf(b.GetUpperBound(), 1)
 	}
+	to = appendNative(to, begin, h)
 	if !infinite {
 		to = append(to, point{"_bucket", "le", math.Inf(1), count})
 	}
@@ -165,7 +166,7 @@ func (s *series) shape(p *Page, f *dto.MetricFamily, m *dto.Metric, canonical st
 			labels = append(labels, label{l.GetName(), l.GetValue()})
 		}
 		if point.label != "" {
-			labels = append(labels, label{point.label, strconv.FormatFloat(point.bound, 'g', -1, 64)})
+			labels = append(labels, label{point.label, formatBound(point.bound)})
 		}
 		row := p.base
 		row.Metric, row.Canonical, row.Type = f.GetName()+point.suffix, canonical+point.suffix, typeName(s.kind)
@@ -173,6 +174,8 @@ func (s *series) shape(p *Page, f *dto.MetricFamily, m *dto.Metric, canonical st
 		s.rows = append(s.rows, row)
 	}
 }
+
+func formatBound(bound float64) string { return strconv.FormatFloat(bound, 'g', -1, 64) }
 
 func typeName(kind dto.MetricType) string {
 	switch kind {

@@ -283,3 +283,23 @@ func (r *rounds) healths() []Health {
 	}
 	return out
 }
+
+// Warnings says what went wrong with an endpoint, if anything did.
+func (h Health) Warnings() []string {
+	var out []string
+	if h.Failures > 0 {
+		out = append(out, fmt.Sprintf("%s at %s: %d of %d scrapes failed, the last one: %v", h.Source, h.URL, h.Failures, h.Scrapes, h.LastFailure))
+	}
+	if h.Missed > 0 {
+		out = append(out, fmt.Sprintf("%s at %s: %d of %d scrapes left out, because the scraper was late", h.Source, h.URL, h.Missed, h.Missed+h.Scrapes))
+	}
+	return out
+}
+
+func warningsOf(healths []Health) []string {
+	var out []string
+	for _, h := range healths {
+		out = append(out, h.Warnings()...)
+	}
+	return out
+}
