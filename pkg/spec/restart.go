@@ -9,8 +9,8 @@ import (
 // stack.
 type Restart struct {
 	// At is the instant of the signal, from the start of the stack: on target model
-	// that is the start of the schedule, on target local the moment at which
-	// bg-deploy brought the stack up.
+	// that is the start of the run, batch.lead before the schedule, on target local the
+	// moment at which bg-deploy brought the stack up.
 	At     Duration `yaml:"at" json:"at"`
 	Signal string   `yaml:"signal" json:"signal"` // SIGTERM or SIGKILL
 	// DownFor is the time between the end of the old process, which after a SIGTERM

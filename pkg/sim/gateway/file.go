@@ -53,11 +53,11 @@ var filePurposes = [...]string{
 const (
 	purposeBatch       = "batch"
 	purposeBatchOutput = "batch_output"
-	// Lifetimes of files in seconds: the bounds of expires_after and what a file
-	// without it gets.
-	minExpirationSeconds     = 3600
-	maxExpirationSeconds     = 30 * 24 * 3600
-	defaultExpirationSeconds = 90 * 24 * 3600
+	// Lifetimes of files in seconds: the bounds of expires_after.
+	minExpirationSeconds = 3600
+	maxExpirationSeconds = 30 * 24 * 3600
+	// DefaultLifetime is that of a file without it.
+	DefaultLifetime = 90 * 24 * 3600
 )
 
 // Upload stores a file. Its content is not looked at but for the number of lines.
@@ -103,7 +103,7 @@ func (g *Gateway) MaxUploadBytes() int64 { return g.cfg.Limits.MaxSizeBytes }
 
 func (u Upload) lifetime() (seconds int64, _ *APIError) {
 	if u.ExpiresAnchor == "" && u.ExpiresSeconds == "" {
-		return defaultExpirationSeconds, nil
+		return DefaultLifetime, nil
 	}
 	if u.ExpiresAnchor == "" || u.ExpiresSeconds == "" {
 		return 0, BadRequest("both expires_after[anchor] and expires_after[seconds] must be provided together")

@@ -85,7 +85,7 @@ func (p *processor) store(b *batch, kind, content string) *string {
 	if content == "" {
 		return nil
 	}
-	lifetime := int64(defaultExpirationSeconds)
+	lifetime := int64(DefaultLifetime)
 	if b.outputLifetime > 0 {
 		lifetime = b.outputLifetime
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -71,7 +72,11 @@ func (b wantedBatch) rank() int {
 
 func (r *rig) establishFile(f wantedFile) {
 	r.expect(f.id)
-	_, apiErr := r.g.Upload(f.tenant, gateway.Upload{Purpose: f.purpose, Filename: f.filename, Content: []byte(f.content)})
+	upload := gateway.Upload{Purpose: f.purpose, Filename: f.filename, Content: []byte(f.content)}
+	if f.lifetime > 0 && f.lifetime != gateway.DefaultLifetime {
+		upload.ExpiresAnchor, upload.ExpiresSeconds = "created_at", strconv.FormatInt(f.lifetime, 10)
+	}
+	_, apiErr := r.g.Upload(f.tenant, upload)
 	if apiErr == nil && f.deleted {
 		_, apiErr = r.g.DeleteFile(f.tenant, f.id)
 	}

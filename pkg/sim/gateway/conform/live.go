@@ -12,6 +12,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -123,6 +124,10 @@ func (l *Live) upload(ctx context.Context, f wantedFile) error {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	w.WriteField("purpose", f.purpose) // a buffer takes everything
+	if f.lifetime > 0 && f.lifetime != gateway.DefaultLifetime {
+		w.WriteField("expires_after[anchor]", "created_at")
+		w.WriteField("expires_after[seconds]", strconv.FormatInt(f.lifetime, 10))
+	}
 	name := f.filename
 	if name == "" {
 		name = "input.jsonl"

@@ -204,6 +204,8 @@ const slack = 0.6
 
 func near(got, recorded float64) bool { return math.Abs(got-recorded) <= slack }
 
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
