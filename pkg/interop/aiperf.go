@@ -160,11 +160,14 @@ func (s *source) aiperfMetrics(run *Run, all map[string]json.RawMessage) error {
 		}
 		run.add(from.in(tag))
 	}
+	none := 0
+	if run.Requests.OK == nil && run.Requests.Failed != nil {
+		run.Requests.OK = &none // left out where there was none
+	}
 	if run.Requests.OK == nil {
 		return fmt.Errorf("%s: request_count: missing, expected profile_export_aiperf.json", s.name)
 	}
-	if run.Requests.Failed == nil { // left out where there was none
-		none := 0
+	if run.Requests.Failed == nil {
 		run.Requests.Failed = &none
 	}
 	total := *run.Requests.OK + *run.Requests.Failed

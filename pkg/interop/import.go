@@ -154,7 +154,7 @@ func (s *source) sniffObject() (Format, error) {
 		return GuidellmJSON, nil
 	case has(first, "successes", "failures"):
 		return InferencePerf, nil
-	case has(first, "aiperf_version"), has(first, "input_config", "request_count"):
+	case has(first, "aiperf_version"), has(first, "input_config", "request_count"), has(first, "input_config", "error_request_count"):
 		return AIPerfJSON, nil
 	case has(first, "metadata", "metrics"):
 		return AIPerfJSONL, nil

@@ -298,6 +298,15 @@ func TestAChunkOfSeveralTokens(t *testing.T) {
 	}
 }
 
+func TestAIPerfLeavesOutWhatDidNotHappen(t *testing.T) {
+	const text = `{"input_config": {}, "error_request_count": {"unit": "requests", "avg": 7.0}, "error_summary": [
+{"error_details": {"code": 503, "type": "Busy"}, "count": 5}, {"error_details": {"type": "Lost"}, "count": 2}]}`
+	run := imported(t, []byte(text), "all-failed.json").Document.Runs[0]
+	if *run.Requests.OK != 0 || *run.Requests.Failed != 7 || *run.Requests.Total != 7 || run.Errors["503 Busy"] != 5 || run.Errors["Lost"] != 2 {
+		t.Errorf("found %d, %d, %d and %v", *run.Requests.OK, *run.Requests.Failed, *run.Requests.Total, run.Errors)
+	}
+}
+
 func TestBadFilesAreNamed(t *testing.T) {
 	guidellm := string(read(t, "guidellm/benchmarks_v2.json"))
 	csv := string(read(t, "guidellm/benchmarks.csv"))
@@ -327,6 +336,8 @@ func TestBadFilesAreNamed(t *testing.T) {
 		{"a record without times", strings.Replace(jsonl, `"request_start_ns": 1767225600500000000, `, "", 1), "f: record 2: metadata.request_start_ns, request_end_ns: missing"},
 		{"a record with a word for a number", strings.Replace(jsonl, `"value": 100`, `"value": "x"`, 1), `f: record 1: metrics.input_sequence_length.value: found "x", expected a number`},
 		{"aiperf's figures over runs", string(read(t, "aiperf/profile_export_aiperf_aggregate.FRAGMENT.json")), "f: found aiperf's aggregate over runs"},
+		{"what inference-perf read from the servers", `{"load_summary": {}, "successes": {"count": 3, "request_latency": {"mean": 1}}, "failures": {}}`,
+			"f: found no latency of requests, as in what inference-perf reads from the servers' Prometheus metrics, expected a lifecycle file"},
 		{"a time before it began", `[{"start_time": 2, "end_time": 1, "info": {}}]`, "f: [0]: request latency: found -1 s, expected 0 or more"},
 		{"tokens out of order", `[{"start_time": 1, "end_time": 9, "info": {"response_metrics": {"output_tokens": 2, "output_token_times": [3, 2]}}}]`,
 			"f: [0]: info.response_metrics.output_token_times[1]: found 2 after 3, expected times in order"},

@@ -117,6 +117,9 @@ func importInferencePerf(s *source) error {
 	if err := s.decode(&file); err != nil {
 		return err
 	}
+	if file.Failures.Count == nil && file.Successes.Latency == nil {
+		return fmt.Errorf("%s: found no latency of requests, as in what inference-perf reads from the servers' Prometheus metrics, expected a lifecycle file", s.name)
+	}
 	if file.Successes.Count == nil || file.Failures.Count == nil {
 		return fmt.Errorf("%s: successes.count, failures.count: missing, expected a lifecycle file of inference-perf", s.name)
 	}
