@@ -144,7 +144,7 @@ func TestExperimentFaultsNameTheKeyAndWhatWasExpected(t *testing.T) {
 		"a fault in the profile":         {[]string{"profile.seed=x"}, []string{"--set profile.seed=x", `found "x"`}},
 		"a rule of the profile":          {[]string{"profile.prompt.isl.mean=5000"}, []string{"profile ci: --set profile.prompt.isl.mean=5000: 5000 is above max 512"}},
 		"a rule of an arm":               {[]string{"arms.s2-ungated.engine.gpu=T4"}, []string{"arm s2-ungated: --set arms.s2-ungated.engine.gpu=T4", `found "T4"`}},
-		"an arm that has no such place":  {[]string{"arms.9.dispatch=none"}, []string{`found list index "9", expected 0 to 3 or one of s0-interactive-only`}},
+		"an arm that has no such place":  {[]string{"arms.9.dispatch=none"}, []string{`found list index "9", expected 0 to 6 or one of s0-interactive-only`}},
 		"an override of an unknown key":  {[]string{"armSet={engine.maxNumSeq: 3}"}, []string{"engine.maxNumSeq: unknown key"}},
 		"an override that is none":       {[]string{"profileSet=[seed]"}, []string{"found no =, expected key=value"}},
 		"an override list of mappings":   {[]string{"profileSet=[{a: 1}]"}, []string{"found a mapping, expected key=value"}},
