@@ -251,11 +251,11 @@ func importAIPerfRecords(s *source) error {
 			}
 			return s.jsonError(err)
 		}
-		q, known, err := r.row(s.name, run.Name, n)
+		q, gaps, err := r.row(s.name, run.Name, n)
 		if err != nil {
 			return fmt.Errorf("%s: record %d: %w", s.name, n, err)
 		}
-		if !known {
+		if len(gaps) > 0 && q.ChunkGapS == nil {
 			unknown++
 		}
 		s.rows = append(s.rows, q)
@@ -263,13 +263,14 @@ func importAIPerfRecords(s *source) error {
 			continue
 		}
 		measured.add(q)
+		measured.addGaps(q, gaps)
 		span.add(float64(*r.Metadata.StartNS)/1e9, float64(*r.Metadata.EndNS)/1e9)
 	}
 	if len(s.rows) == 0 {
 		return nil
 	}
 	if unknown > 0 {
-		s.warn("%d requests have another number of chunks than tokens, so how the tokens lay in them is not known", unknown)
+		s.warn("%d requests have another number of chunks than tokens, so the rows have no gaps: how the tokens lay in the chunks is not known", unknown)
 	}
 	measured.describe(&run)
 	if run.DurationS = finite(span.length()); run.DurationS != nil {
@@ -279,12 +280,13 @@ func importAIPerfRecords(s *source) error {
 	return nil
 }
 
-// row reports false where the tokens of the chunks are not known.
-func (r aiperfRecord) row(source, arm string, n int) (record.Request, bool, error) {
+// row returns the gaps between chunks beside the row, which has them only if the tokens
+// of the chunks are known.
+func (r aiperfRecord) row(source, arm string, n int) (record.Request, []float32, error) {
 	q := importedRow(source, arm, fmt.Sprint(n))
 	m := r.Metadata
 	if m == nil || m.StartNS == nil || m.EndNS == nil {
-		return q, true, fmt.Errorf("metadata.request_start_ns, request_end_ns: missing, expected two times")
+		return q, nil, fmt.Errorf("metadata.request_start_ns, request_end_ns: missing, expected two times")
 	}
 	if m.XRequestID != "" {
 		q.RequestID = m.XRequestID
@@ -303,9 +305,12 @@ func (r aiperfRecord) row(source, arm string, n int) (record.Request, bool, erro
 	if q.PromptTokens == nil {
 		q.PromptTokens = whole(get("error_isl"))
 	}
-	known := r.chunks(&q, &err)
-	if err != nil {
-		return q, true, err
+	gaps, failed := r.gaps()
+	if err = errors.Join(err, failed); err != nil {
+		return q, nil, err
+	}
+	if q.OutputTokens != nil && len(gaps) > 0 && int64(len(gaps))+1 == *q.OutputTokens {
+		q.ChunkGapS, q.ChunkTokens = gaps, oneToken(len(gaps)+1)
 	}
 	if q.TTFTS != nil && q.E2ES != nil && q.OutputTokens != nil && *q.OutputTokens > 1 {
 		q.TPOTS = finite((*q.E2ES - *q.TTFTS) / float64(*q.OutputTokens-1))
@@ -320,7 +325,7 @@ func (r aiperfRecord) row(source, arm string, n int) (record.Request, bool, erro
 	case e != nil:
 		fail(&q, e.Type+": "+e.Message)
 	}
-	return q, known, checkTimes(q)
+	return q, gaps, checkTimes(q)
 }
 
 // number of a metric of the record in our unit; nil where it has none.
@@ -347,30 +352,25 @@ func divisorOf(unit string) float64 {
 	return 1
 }
 
-// chunks reads inter_chunk_latency, a list; it reports false where the tokens of the
-// chunks are not known.
-func (r aiperfRecord) chunks(q *record.Request, err *error) bool {
+// gaps reads inter_chunk_latency, a list, in seconds.
+func (r aiperfRecord) gaps() ([]float32, error) {
 	const tag = "inter_chunk_latency"
 	from, ok := r.Metrics[tag]
 	if !ok {
-		return true
+		return nil, nil
 	}
-	var gaps []float64
-	if failed := json.Unmarshal(from.Value, &gaps); failed != nil {
-		*err = errors.Join(*err, fmt.Errorf("metrics.%s.value: found %.40s, expected an array of numbers", tag, from.Value))
-		return true
+	var values []float64
+	if err := json.Unmarshal(from.Value, &values); err != nil {
+		return nil, fmt.Errorf("metrics.%s.value: found %.40s, expected an array of numbers", tag, from.Value)
 	}
-	if q.OutputTokens == nil || int64(len(gaps))+1 != *q.OutputTokens {
-		return false
-	}
-	q.ChunkTokens = oneToken(len(gaps) + 1)
-	for i, gap := range gaps {
+	gaps := make([]float32, len(values))
+	for i, gap := range values {
 		if gap < 0 {
-			*err = errors.Join(*err, fmt.Errorf("metrics.%s.value[%d]: found %g, expected 0 or more", tag, i, gap))
+			return nil, fmt.Errorf("metrics.%s.value[%d]: found %g, expected 0 or more", tag, i, gap)
 		}
-		q.ChunkGapS = append(q.ChunkGapS, float32(gap/divisorOf(from.Unit)))
+		gaps[i] = float32(gap / divisorOf(from.Unit))
 	}
-	return true
+	return gaps, nil
 }
 
 func whole(v *float64) *int64 {

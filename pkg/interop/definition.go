@@ -7,12 +7,13 @@ import "strings"
 type Definition string
 
 // Definitions of the metrics of bgbench and of the tools whose files are read, as of
-// inference-perf 7de5ef2, guidellm v0.4 to v0.7.3, vLLM's benchmarks/serve.py 009e6d4
+// inference-perf v0.1 to 7de5ef2, guidellm v0.4 to v0.7.3, vLLM's benchmarks/serve.py 009e6d4
 // and aiperf schema 1.5.
 const (
 	TTFTFirstToken   Definition = "ttft.first-token"
 	TTFTFirstContent Definition = "ttft.first-content"
 	TTFTFirstChunk   Definition = "ttft.first-chunk"
+	TTFTFirstEvent   Definition = "ttft.first-event"
 	TTFTFromDue      Definition = "ttft-from-due.first-token"
 	TTFTAdjusted     Definition = "ttft-error-adjusted.first-token"
 	TTFOTContent     Definition = "ttfot.first-content"
@@ -21,12 +22,14 @@ const (
 	ITLPerTokenBurst     Definition = "itl.per-token-burst"
 	ITLPerChunk          Definition = "itl.per-chunk"
 	ITLPerAnyChunk       Definition = "itl.per-any-chunk"
+	ITLPerEvent          Definition = "itl.per-event"
 	ITLRequestMean       Definition = "itl.request-mean"
 	ITLRequestMeanTokens Definition = "itl.request-mean-by-tokens"
 
 	TPOTDecode          Definition = "tpot.decode"
 	TPOTAfterFirstChunk Definition = "tpot.after-first-chunk"
 	TPOTAfterFirstToken Definition = "tpot.after-first-token"
+	TPOTPerEvent        Definition = "tpot.per-event"
 
 	NTPOTToDone            Definition = "ntpot.to-done"
 	NTPOTToDoneTokenized   Definition = "ntpot.to-done-and-tokenized"
@@ -80,6 +83,7 @@ var meanings = map[Definition]string{
 	TTFTFirstToken:   "send to the first chunk with text, reasoning or a tool call",
 	TTFTFirstContent: "send to the first chunk with text, reasoning not counted; none for an answer of one token",
 	TTFTFirstChunk:   "send to the first chunk with choices, even the empty one that only names the role",
+	TTFTFirstEvent:   "send to the first event of the stream, whatever it holds; none for a stream of one",
 	TTFTFromDue:      "due time to the first chunk with text, reasoning or a tool call",
 	TTFTAdjusted:     "send to the first chunk with text, reasoning or a tool call; a request that failed counts as infinite",
 	TTFOTContent:     "send to the first chunk with text, after any reasoning",
@@ -88,11 +92,13 @@ var meanings = map[Definition]string{
 	ITLPerTokenBurst:     "every gap between tokens, where the tokens of a chunk after its first have gaps of 0, all requests pooled",
 	ITLPerChunk:          "every gap between content chunks, however many tokens they carry, all requests pooled",
 	ITLPerAnyChunk:       "every gap between chunks with choices, even empty ones, so that one may be the prefill, all requests pooled",
+	ITLPerEvent:          "every gap between events of the stream, whatever they hold, all requests pooled",
 	ITLRequestMean:       "a mean for each request, (e2e − TTFT) / (output tokens − 1): no gap can be seen in it",
 	ITLRequestMeanTokens: "a mean for each request, (last token − first token) / (output tokens − 1), weighted by its tokens: no gap can be seen in it",
 
 	TPOTDecode:          "for each request (last token − first token) / (output tokens − 1)",
 	TPOTAfterFirstChunk: "for each request (e2e to the last chunk − TTFT of the first chunk) / (output tokens − 1)",
+	TPOTPerEvent:        "for each request (last event − first event) / (events − 1), whatever they hold",
 	TPOTAfterFirstToken: "for each request (e2e to the last content − TTFT of the first token) / (output tokens − 1)",
 
 	NTPOTToDone:            "for each request e2e / output tokens, so with the time to the first token",

@@ -222,6 +222,78 @@ func TestEitherGenerationOfInferencePerf(t *testing.T) {
 	}
 }
 
+// v0.1 to v0.4 took every event of the stream for a token, so what they call a time to
+// first token is another one.
+func TestOldFilesOfInferencePerfCountEvents(t *testing.T) {
+	var file map[string]any
+	if err := json.Unmarshal(read(t, "inference-perf-both-generations/stage_0_lifecycle_metrics.json"), &file); err != nil {
+		t.Fatal(err)
+	}
+	delete(file, "benchmark_time_seconds")
+	delete(file["successes"].(map[string]any), "prompt_tokens")
+	data, err := json.Marshal(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := imported(t, data, "stage_0_lifecycle_metrics.json").Document.Runs[0]
+	now := imported(t, read(t, "inference-perf/stage_0_lifecycle_metrics.json"), "stage_0_lifecycle_metrics.json").Document.Runs[0]
+	for called, want := range map[string]interop.Definition{
+		"time_to_first_token": "ttft.first-event", "time_per_output_token": "tpot.per-event", "inter_token_latency": "itl.per-event",
+	} {
+		m := find(t, old, called)
+		if m.Definition != want || m.Comparable(find(t, now, called)) == nil {
+			t.Errorf("%s is %s, expected %s, which nothing newer is comparable with", called, m.Definition, want)
+		}
+	}
+	if err := find(t, old, "request_latency").Comparable(find(t, now, "request_latency")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEachShapeOfInferencePerfsRecords(t *testing.T) {
+	const answer = `"output_tokens": 3, "output_token_times": [10.25, 10.5, 10.75]`
+	for _, c := range []struct {
+		name, info string
+		ttft       interop.Definition
+		gaps       int // in the row
+	}{
+		{"v0.1 to v0.4", `"input_tokens": 5, ` + answer, "ttft.first-event", 0},
+		{"v0.5", `"input_tokens": 5, "response_info": {` + answer + `}`, "ttft.first-content", 2},
+		{"since", `"request_metrics": {"text": {"input_tokens": 5}}, "response_metrics": {` + answer + `}`, "ttft.first-content", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := imported(t, []byte(`[{"start_time": 10, "end_time": 11, "info": {`+c.info+`}, "error": null}]`), "per_request.json")
+			q := in.Rows[0]
+			if *q.PromptTokens != 5 || *q.OutputTokens != 3 || *q.TTFTS != .25 || *q.TPOTS != .25 || *q.E2ES != 1 || len(q.ChunkGapS) != c.gaps {
+				t.Errorf("found %+v", q)
+			}
+			for _, m := range in.Document.Runs[0].Metrics {
+				if m.Name == "ttft" && m.Definition != c.ttft {
+					t.Errorf("TTFT is %s, expected %s", m.Definition, c.ttft)
+				}
+				if m.Name == "itl" && (*m.N != 2 || *m.Mean != .25) {
+					t.Errorf("ITL has %d gaps of %v on the average, expected 2 of 0.25", *m.N, *m.Mean)
+				}
+			}
+		})
+	}
+}
+
+// Two tokens in a chunk: the row cannot say how they lay, the gaps count all the same.
+func TestChunksWhoseTokensAreNotKnown(t *testing.T) {
+	const text = `{"completed": 1, "failed": 0, "duration": 1, "request_throughput": 1, "input_lens": [3], "output_lens": [4],
+"ttfts": [0.1], "itls": [[0.2, 0.4]], "errors": [""]}`
+	in := imported(t, []byte(text), "chunks.json")
+	if in.Rows[0].ChunkGapS != nil || !strings.Contains(strings.Join(in.Document.Warnings, " "), "1 requests have another number of chunks than tokens") {
+		t.Errorf("found gaps %v and warnings %q", in.Rows[0].ChunkGapS, in.Document.Warnings)
+	}
+	for _, m := range in.Document.Runs[0].Metrics {
+		if m.Name == "itl" && (*m.N != 2 || math.Abs(*m.Mean-.3) > 1e-7) {
+			t.Errorf("found %d gaps of %v on the average, expected 2 of 0.3", *m.N, *m.Mean)
+		}
+	}
+}
+
 func TestRecordsBecomeRows(t *testing.T) {
 	for _, c := range []struct {
 		name        string

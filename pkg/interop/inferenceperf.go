@@ -2,6 +2,7 @@ package interop
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -23,21 +24,29 @@ var inferencePerfColumns = columns{
 	PromptTokens: PromptTokensMixed, OutputTokens: OutputTokensClient,
 }
 
-// lifecycleLatencies of successes.latency.
-var lifecycleLatencies = []struct {
-	key        string
-	definition Definition
-	counts     string
-}{
-	{"request_latency", E2EToDoneTokenized, countRequests},
-	{"time_to_first_token", TTFTFirstContent, countRequests},
-	{"time_per_output_token", TPOTDecode, countRequests},
-	{"normalized_time_per_output_token", NTPOTToDoneTokenized, countRequests},
-	{"inter_token_latency", ITLPerTokenBurst, countGaps},
+// inferencePerfEventColumns are those of v0.1 to v0.4, which took every event of the
+// stream for a token: the role, the usage and the end too.
+var inferencePerfEventColumns = columns{
+	TTFT: TTFTFirstEvent, TPOT: TPOTPerEvent, E2E: E2EToDoneTokenized, NTPOT: NTPOTToDoneTokenized, ITL: ITLPerEvent,
+	PromptTokens: PromptTokensClient, OutputTokens: OutputTokensClient,
 }
 
-// lifecycle is a summary or stage file. Older files have prompt_len where newer ones
-// have prompt_tokens, and no benchmark_time_seconds; some carry both.
+// lifecycleLatencies of successes.latency, with what v0.1 to v0.4 meant by them.
+var lifecycleLatencies = []struct {
+	key                string
+	definition, before Definition
+	counts             string
+}{
+	{"request_latency", E2EToDoneTokenized, E2EToDoneTokenized, countRequests},
+	{"time_to_first_token", TTFTFirstContent, TTFTFirstEvent, countRequests},
+	{"time_per_output_token", TPOTDecode, TPOTPerEvent, countRequests},
+	{"normalized_time_per_output_token", NTPOTToDoneTokenized, NTPOTToDoneTokenized, countRequests},
+	{"inter_token_latency", ITLPerTokenBurst, ITLPerEvent, countGaps},
+}
+
+// lifecycle is a summary or stage file. Files of v0.1 to v0.5 have prompt_len where newer
+// ones have prompt_tokens, and some carry both; those of v0.1 to v0.4 have no
+// benchmark_time_seconds.
 type lifecycle struct {
 	BenchmarkTime *float64 `json:"benchmark_time_seconds"`
 	LoadSummary   struct {
@@ -175,7 +184,11 @@ func (f lifecycle) metrics(run *Run) error {
 		return nil
 	}
 	for _, l := range lifecycleLatencies {
-		if err := add(of.Latency[l.key], l.definition, "successes.latency."+l.key, "s", l.counts); err != nil {
+		definition := l.definition
+		if f.BenchmarkTime == nil {
+			definition = l.before
+		}
+		if err := add(of.Latency[l.key], definition, "successes.latency."+l.key, "s", l.counts); err != nil {
 			return err
 		}
 	}
@@ -214,7 +227,8 @@ func (f lifecycle) metrics(run *Run) error {
 }
 
 // lifecycleRequest is an element of per_request_lifecycle_metrics.json. Its times are
-// seconds of a clock without an epoch, so rows get durations and no instants.
+// seconds of a clock without an epoch, so rows get durations and no instants. The answer
+// is in info.response_metrics, in v0.5 in info.response_info and before in info itself.
 type lifecycleRequest struct {
 	StartTime *float64 `json:"start_time"`
 	EndTime   *float64 `json:"end_time"`
@@ -224,22 +238,26 @@ type lifecycleRequest struct {
 				InputTokens *int64 `json:"input_tokens"`
 			} `json:"text"`
 		} `json:"request_metrics"`
-		ResponseMetrics *struct {
-			OutputTokens     *int64    `json:"output_tokens"`
-			ChunkTimes       []float64 `json:"chunk_times"`
-			OutputTokenTimes []float64 `json:"output_token_times"`
-			ServerUsage      *struct {
-				PromptTokensDetails *struct {
-					CachedTokens *int64 `json:"cached_tokens"`
-				} `json:"prompt_tokens_details"`
-			} `json:"server_usage"`
-		} `json:"response_metrics"`
-		InputTokens *int64 `json:"input_tokens"` // older files have it here alone
+		ResponseMetrics  *lifecycleAnswer `json:"response_metrics"`
+		ResponseInfo     *lifecycleAnswer `json:"response_info"`
+		InputTokens      *int64           `json:"input_tokens"`
+		OutputTokens     *int64           `json:"output_tokens"`
+		OutputTokenTimes []float64        `json:"output_token_times"` // of events
 	} `json:"info"`
 	Error *struct {
 		Type    string `json:"error_type"`
 		Message string `json:"error_msg"`
 	} `json:"error"`
+}
+
+type lifecycleAnswer struct {
+	OutputTokens     *int64    `json:"output_tokens"`
+	OutputTokenTimes []float64 `json:"output_token_times"`
+	ServerUsage      *struct {
+		PromptTokensDetails *struct {
+			CachedTokens *int64 `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+	} `json:"server_usage"`
 }
 
 func importPerRequest(s *source) error {
@@ -251,15 +269,20 @@ func importPerRequest(s *source) error {
 		return fmt.Errorf("%s: found no request in it, expected at least one", s.name)
 	}
 	run := s.run(inferencePerf, "", "all stages")
-	measured := newRowMetrics(inferencePerfColumns)
+	columns := inferencePerfColumns
+	if slices.ContainsFunc(requests, func(r lifecycleRequest) bool { return len(r.Info.OutputTokenTimes) > 0 }) {
+		columns = inferencePerfEventColumns
+	}
+	measured := newRowMetrics(columns)
 	span := spanOfRun{}
 	for i, r := range requests {
-		q, err := r.row(s.name, run.Name, i)
+		q, gaps, err := r.row(s.name, run.Name, i)
 		if err != nil {
 			return fmt.Errorf("%s: [%d]: %w", s.name, i, err)
 		}
 		span.add(*r.StartTime, *r.EndTime)
 		measured.add(q)
+		measured.addGaps(q, gaps)
 		s.rows = append(s.rows, q)
 	}
 	measured.describe(&run)
@@ -267,14 +290,16 @@ func importPerRequest(s *source) error {
 		measured.rates(&run, *run.DurationS, RequestsOverSpan, InputOverSpan, OutputOverSpan, TotalOverSpan)
 	}
 	s.warn("the file does not say of which stage a request is, so all stages are one run")
-	s.runs, s.rowsMeta = append(s.runs, run), inferencePerfColumns.metadata(inferencePerf)
+	s.runs, s.rowsMeta = append(s.runs, run), columns.metadata(inferencePerf)
 	return nil
 }
 
-func (r lifecycleRequest) row(source, arm string, i int) (record.Request, error) {
+// row returns the gaps between events beside the row, where they are not gaps between
+// tokens.
+func (r lifecycleRequest) row(source, arm string, i int) (record.Request, []float32, error) {
 	q := importedRow(source, arm, strconv.Itoa(i))
 	if r.StartTime == nil || r.EndTime == nil {
-		return q, fmt.Errorf("start_time, end_time: missing, expected two times")
+		return q, nil, fmt.Errorf("start_time, end_time: missing, expected two times")
 	}
 	q.E2ES = seconds(r.EndTime, r.StartTime)
 	if m := r.Info.RequestMetrics; m != nil {
@@ -285,11 +310,16 @@ func (r lifecycleRequest) row(source, arm string, i int) (record.Request, error)
 	}
 	if r.Error != nil {
 		fail(&q, strings.TrimSpace(r.Error.Type+" "+r.Error.Message))
-		return q, checkTimes(q)
+		return q, nil, checkTimes(q)
 	}
 	answer := r.Info.ResponseMetrics
 	if answer == nil {
-		return q, checkTimes(q)
+		answer = r.Info.ResponseInfo
+	}
+	if answer == nil {
+		q.OutputTokens = r.Info.OutputTokens
+		gaps, err := r.events(&q)
+		return q, gaps, errors.Join(err, checkTimes(q))
 	}
 	q.OutputTokens = answer.OutputTokens
 	if u := answer.ServerUsage; u != nil && u.PromptTokensDetails != nil {
@@ -298,7 +328,7 @@ func (r lifecycleRequest) row(source, arm string, i int) (record.Request, error)
 	times := answer.OutputTokenTimes
 	// inference-perf has no time to first token below two tokens.
 	if len(times) < 2 {
-		return q, checkTimes(q)
+		return q, nil, checkTimes(q)
 	}
 	first, last := times[0], times[len(times)-1]
 	q.TTFTS = finite(first - *r.StartTime)
@@ -306,9 +336,27 @@ func (r lifecycleRequest) row(source, arm string, i int) (record.Request, error)
 		q.TPOTS = finite((last - first) / float64(*n-1))
 	}
 	if err := setTokenTimes(&q, times); err != nil {
-		return q, fmt.Errorf("info.response_metrics.output_token_times%w", err)
+		return q, nil, fmt.Errorf("info.response_metrics.output_token_times%w", err)
 	}
-	return q, checkTimes(q)
+	return q, nil, checkTimes(q)
+}
+
+// events measures by the events of the stream, as v0.1 to v0.4 did.
+func (r lifecycleRequest) events(q *record.Request) ([]float32, error) {
+	times := r.Info.OutputTokenTimes
+	if len(times) < 2 {
+		return nil, nil
+	}
+	q.TTFTS = finite(times[0] - *r.StartTime)
+	q.TPOTS = finite((times[len(times)-1] - times[0]) / float64(len(times)-1))
+	var gaps []float32
+	for i := 1; i < len(times); i++ {
+		if times[i] < times[i-1] {
+			return nil, fmt.Errorf("info.output_token_times[%d]: found %g after %g, expected times in order", i, times[i], times[i-1])
+		}
+		gaps = append(gaps, float32(times[i]-times[i-1]))
+	}
+	return gaps, nil
 }
 
 // setTokenTimes makes chunks of the times of tokens: inference-perf gives the tokens of

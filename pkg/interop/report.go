@@ -279,10 +279,10 @@ func (r Run) aggregate() reportAggregate {
 	out.Requests.InputLength = get("count", PromptTokensServer, PromptTokensMixed, PromptTokensClient)
 	out.Requests.OutputLength = get("count", OutputTokensServer, OutputTokensMixed, OutputTokensOrChunks, OutputTokensClient)
 	l := &out.Latency
-	l.TTFT = get("s", TTFTFirstToken, TTFTFirstContent, TTFTFirstChunk)
+	l.TTFT = get("s", TTFTFirstToken, TTFTFirstContent, TTFTFirstChunk, TTFTFirstEvent)
 	l.NTPOT = get("s/token", NTPOTToDone, NTPOTToDoneTokenized, NTPOTToLastChunk, NTPOTToLastContent, NTPOTToLastTokenTokens)
-	l.TPOT = get("s/token", TPOTDecode, TPOTAfterFirstToken, TPOTAfterFirstChunk)
-	l.ITL = get("s/token", ITLPerToken, ITLPerTokenBurst, ITLPerChunk, ITLPerAnyChunk, ITLRequestMean, ITLRequestMeanTokens)
+	l.TPOT = get("s/token", TPOTDecode, TPOTAfterFirstToken, TPOTAfterFirstChunk, TPOTPerEvent)
+	l.ITL = get("s/token", ITLPerToken, ITLPerTokenBurst, ITLPerChunk, ITLPerAnyChunk, ITLPerEvent, ITLRequestMean, ITLRequestMeanTokens)
 	l.RequestLatency = get("s", E2EToDone, E2EToDoneTokenized, E2EToLastContent, E2EToLastChunk)
 	t := &out.Throughput
 	t.Input = get("tokens/s", InputOverPhase, InputOverSpan, InputOverRun, InputWeighted)

@@ -22,8 +22,8 @@ var ourColumns = columns{
 func (c columns) metadata(tool string) map[string]string {
 	out := map[string]string{"bg.import.tool": tool}
 	gaps := ITLPerChunk
-	if c.ITL == ITLPerAnyChunk {
-		gaps = ITLPerAnyChunk
+	if c.ITL == ITLPerAnyChunk || c.ITL == ITLPerEvent {
+		gaps = c.ITL
 	}
 	for column, d := range map[string]Definition{
 		"ttft_s": c.TTFT, "tpot_s": c.TPOT, "e2e_s": c.E2E, "chunk_gap_s": gaps,
@@ -72,8 +72,6 @@ func (r *rowMetrics) add(q record.Request) {
 		r.itl = record.AppendTokenGaps(r.itl, q.ChunkGapS, q.ChunkTokens)
 	case ITLPerTokenBurst:
 		r.itl = appendBurstGaps(r.itl, q.ChunkGapS, q.ChunkTokens)
-	case ITLPerChunk, ITLPerAnyChunk:
-		r.itl = append(r.itl, q.ChunkGapS...)
 	}
 	if q.PromptTokens != nil {
 		r.inputTokens += *q.PromptTokens
@@ -89,6 +87,14 @@ func (r *rowMetrics) add(q record.Request) {
 	r.output = append(r.output, float64(*q.OutputTokens))
 	if q.E2ES != nil && *q.OutputTokens > 0 {
 		r.ntpot = append(r.ntpot, *q.E2ES/float64(*q.OutputTokens))
+	}
+}
+
+// addGaps adds those of a request whose definition asks for no tokens, and which its row
+// may not have because their tokens are not known.
+func (r *rowMetrics) addGaps(q record.Request, gaps []float32) {
+	if q.Status == record.StatusOK {
+		r.itl = append(r.itl, gaps...)
 	}
 }
 

@@ -205,31 +205,33 @@ func (s *source) vllmRows(run *Run, r vllmResult) error {
 	measured := newRowMetrics(vllmColumns)
 	unknown := 0
 	for i := range n {
-		q, ok, err := r.row(s.name, run.Name, i)
+		q, gaps, err := r.row(s.name, run.Name, i)
 		if err != nil {
 			return fmt.Errorf("request %d: %w", i, err)
 		}
-		if !ok {
+		if len(gaps) > 0 && q.ChunkGapS == nil {
 			unknown++
 		}
 		measured.add(q)
+		measured.addGaps(q, gaps)
 		s.rows = append(s.rows, q)
 	}
 	if unknown > 0 {
-		s.warn("%s: %d requests have another number of chunks than tokens, so how the tokens lay in them is not known", run.Name, unknown)
+		s.warn("%s: %d requests have another number of chunks than tokens, so the rows have no gaps: how the tokens lay in the chunks is not known", run.Name, unknown)
 	}
 	measured.describe(run)
 	s.rowsMeta = vllmColumns.metadata(vllmBench)
 	return nil
 }
 
-// row reports false where the tokens of the chunks are not known.
-func (r vllmResult) row(source, arm string, i int) (record.Request, bool, error) {
+// row returns the gaps between chunks beside the row, which has them only if the tokens
+// of the chunks are known.
+func (r vllmResult) row(source, arm string, i int) (record.Request, []float32, error) {
 	q := importedRow(source, arm, arm+" "+strconv.Itoa(i))
 	q.PromptTokens = &r.InputLens[i]
 	if r.Errors[i] != "" {
 		fail(&q, r.Errors[i])
-		return q, true, checkTimes(q)
+		return q, nil, checkTimes(q)
 	}
 	q.OutputTokens, q.TTFTS = &r.OutputLens[i], &r.TTFTs[i]
 	if len(r.Latencies) > 0 {
@@ -238,7 +240,7 @@ func (r vllmResult) row(source, arm string, i int) (record.Request, bool, error)
 	gaps, sum := make([]float32, len(r.ITLs[i])), 0.0
 	for j, gap := range r.ITLs[i] {
 		if gap < 0 {
-			return q, true, fmt.Errorf("itls[%d][%d]: found %g, expected 0 or more", i, j, gap)
+			return q, nil, fmt.Errorf("itls[%d][%d]: found %g, expected 0 or more", i, j, gap)
 		}
 		gaps[j] = float32(gap)
 		sum += gap
@@ -249,11 +251,10 @@ func (r vllmResult) row(source, arm string, i int) (record.Request, bool, error)
 	if n := r.OutputLens[i]; n > 1 && q.E2ES != nil {
 		q.TPOTS = finite((*q.E2ES - r.TTFTs[i]) / float64(n-1))
 	}
-	known := int64(len(gaps))+1 == r.OutputLens[i]
-	if known {
+	if int64(len(gaps))+1 == r.OutputLens[i] {
 		q.ChunkGapS, q.ChunkTokens = gaps, oneToken(len(gaps)+1)
 	}
-	return q, known, checkTimes(q)
+	return q, gaps, checkTimes(q)
 }
 
 // oneToken is a token in each of n chunks.
