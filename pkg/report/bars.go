@@ -20,7 +20,7 @@ const (
 	barsTop    = 26 // the headings of the columns
 	barsGap    = 30 // between phases, with the name of the phase in it
 	barsBottom = 34 // the axis
-	barsName   = 26 // characters of the name of an arm
+	barsName   = 22 // characters of the name of an arm
 	barsLeft   = 19.0
 	barsWidth  = 24.0
 	barsStep   = 27.5

@@ -68,6 +68,7 @@ func TestBrowser(t *testing.T) {
 		run  func(*testing.T, context.Context)
 	}{
 		{"every chart draws", everyChartDraws},
+		{"a folded chart is drawn when it is opened", foldedChartIsDrawnWhenOpened},
 		{"charts are drawn anew in the dark", chartsAreDrawnAnewInTheDark},
 		{"the summary is copied", summaryIsCopied},
 		{"the summary is copied without a clipboard", summaryIsCopiedWithoutClipboard},
@@ -239,6 +240,20 @@ func everyChartDraws(t *testing.T, browser context.Context) {
 		}
 	}
 	save(t, b, "light.png")
+}
+
+func foldedChartIsDrawnWhenOpened(t *testing.T, browser context.Context) {
+	b := open(t, browser, sweep(), nil)
+	drawn := func() bool {
+		return eval[bool](t, b, `document.querySelector('#chart-timeline-4 svg') !== null`)
+	}
+	if drawn() {
+		t.Error("a chart behind closed details is drawn")
+	}
+	b.do(t, chromedp.Click(chromedp.CSS("#timeline details.many:nth-of-type(5) > summary")))
+	if !drawn() {
+		t.Error("a chart whose details were opened is not drawn")
+	}
 }
 
 func colours(t *testing.T, picture []byte) map[[3]uint32]int {

@@ -25,7 +25,7 @@ func shortened(name string, limit int) string {
 	if len(r) <= limit {
 		return name
 	}
-	head := (limit - 1) / 2
+	head := (limit - 1) / 3
 	return string(r[:head]) + "…" + string(r[len(r)-(limit-1-head):])
 }
 

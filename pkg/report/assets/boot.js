@@ -96,12 +96,12 @@
     drawVisible();
   }
 
-  // A box in closed details has no width; its chart is drawn when they are opened.
+  // A chart in closed details is drawn when they are opened: a sweep has hundreds.
   function drawVisible() {
     var look = theme();
     document.querySelectorAll('script[data-chart]').forEach(function (source) {
       var box = document.getElementById('chart-' + source.getAttribute('data-chart'));
-      if (box.clientWidth === 0 || echarts.getInstanceByDom(box)) { return; }
+      if (box.closest('details:not([open])') || echarts.getInstanceByDom(box)) { return; }
       var chart = echarts.init(box, look, { renderer: 'svg' });
       chart.setOption(Object.assign({ animation: false }, paint(JSON.parse(source.textContent), '')));
       charts.push(chart);
