@@ -16,7 +16,7 @@ const guidellm = "guidellm"
 // of, rows keep ours.
 var guidellmColumns = columns{
 	TTFT: TTFTFirstToken, TPOT: TPOTDecode, E2E: E2EToDone, NTPOT: NTPOTToDone,
-	PromptTokens: PromptTokensServer, OutputTokens: OutputTokensOrChunks,
+	PromptTokens: PromptTokensMixed, OutputTokens: OutputTokensOrChunks,
 }
 
 // guidellmMetrics says what the metrics of a report are, by their names in JSON and by
@@ -33,7 +33,7 @@ var guidellmMetrics = []struct {
 	{"time_to_first_output_token_ms", "Time to First Output Token", "ms", TTFOTContent, 1e3, "s", countRequests},
 	{"time_per_output_token_ms", "Time per Output Token", "ms", NTPOTToLastTokenTokens, 1e3, "s", countTokens},
 	{"inter_token_latency_ms", "Inter Token Latency", "ms", ITLRequestMeanTokens, 1e3, "s", countTokens},
-	{"prompt_token_count", "Token Metrics", "Input Tokens", PromptTokensServer, 1, "tokens", countRequests},
+	{"prompt_token_count", "Token Metrics", "Input Tokens", PromptTokensMixed, 1, "tokens", countRequests},
 	{"output_token_count", "Token Metrics", "Output Tokens", OutputTokensOrChunks, 1, "tokens", countRequests},
 	{"requests_per_second", "Server Throughput", "Requests/Sec", RequestsWeighted, 1, "requests/s", ""},
 	{"request_concurrency", "Server Throughput", "Concurrency", ConcurrencyOfTool, 1, "requests", ""},
