@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -21,6 +22,8 @@ func runCommand(env cli.Env) *ucli.Command {
 			"with -o. With -o - the rows go to standard output as Arrow IPC streams, which\n" +
 			"bg-analyze cell - reads. On target model the run is on the virtual clock, and the\n" +
 			"stack's metrics go to the file that BG_MODEL_SAMPLES names.\n\n" +
+			"With --shard several generators play one cell, from wherever they run: bg-analyze puts\n" +
+			"the shards together. In an Indexed Job: --shard $((JOB_COMPLETION_INDEX + 1))/N.\n\n" +
 			"The first interrupt ends the run and keeps what was measured, the second one ends\n" +
 			"at once.\n\n" +
 			cli.Examples(
@@ -31,6 +34,8 @@ func runCommand(env cli.Env) *ucli.Command {
 			&ucli.StringFlag{Name: "inputs", Required: true, Usage: "`FOLDER` with the inputs of the trial"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Required: true, Usage: "`FOLDER` of the cell, or - for a pipe"},
 			&ucli.BoolFlag{Name: "force", Usage: "measure a cell again that is finished"},
+			&ucli.StringFlag{Name: "shard", Usage: "play the I-th of N parts of the cell: `I/N`, into a folder of its own below that of the cell"},
+			&ucli.StringFlag{Name: "start-at", Usage: "`TIME` (RFC 3339) at which all shards begin"},
 			&ucli.BoolFlag{Name: "cancel-jobs", Usage: "have the gateway cancel the batch jobs of a run that is interrupted"},
 		}, connectionFlags()...),
 		Action: func(c *ucli.Context) error { return replay(c, env) },
@@ -49,9 +54,12 @@ func replay(c *ucli.Context, env cli.Env) error {
 	if err != nil {
 		return cli.Usage(err)
 	}
+	if o.Shard, err = shard(c, env); err != nil {
+		return err
+	}
 	if dir := c.String("output"); dir == "-" {
 		o.Output = load.NewPipe(env.Stdout)
-	} else if o.Output, err = load.CreateCell(dir, id, c.Bool("force")); err != nil {
+	} else if o.Output, err = load.CreateCell(o.Shard.Dir(dir), id, c.Bool("force")); err != nil {
 		return cli.Usage(err)
 	}
 	if o.Connection, err = connection(c, env); err != nil {
@@ -70,6 +78,25 @@ func replay(c *ucli.Context, env cli.Env) error {
 		}
 	}
 	return load.Run(c.Context, o)
+}
+
+// shard reads which part of the cell to play. Parts that do not begin together are
+// no cell.
+func shard(c *ucli.Context, env cli.Env) (load.Shard, error) {
+	if c.String("shard") == "" {
+		return load.Shard{}, nil
+	}
+	s, err := load.ParseShard(c.String("shard"))
+	if err != nil {
+		return s, cli.Usagef("--shard: %w", err)
+	}
+	if s.StartAt, err = time.Parse(time.RFC3339, c.String("start-at")); err != nil {
+		return s, cli.Usagef("--start-at: found %q, expected when all shards begin, such as %s", c.String("start-at"), env.Now().Add(time.Minute).UTC().Format(time.RFC3339))
+	}
+	if until := s.StartAt.Sub(env.Now()); until < 2*time.Second {
+		return s, cli.Usagef("--start-at: found %s, which is %s ahead, expected 2s or more", c.String("start-at"), until.Round(time.Second))
+	}
+	return s, nil
 }
 
 // printVerdict says how the generator did, below the last line of progress.

@@ -23,6 +23,7 @@ type cell struct {
 	jobs       []*jobHistory // observed ones, in the order of the profile
 	phases     []PhaseSummary
 	accounting Accounting
+	shards     []shard // none where one load generator played the cell
 }
 
 // newCell reads metadata, the text of run-metadata.json, and holds the rows against it.
@@ -145,8 +146,8 @@ func (r *CellResult) addCheck(c Check) {
 	r.Valid = r.Valid && c.OK
 }
 
-// summarizePhases lists the phases in the order of the profile; interactive
-// requests have a summary even where none was due.
+// summarizePhases lists the phases in the order of the profile; the requests that a
+// phase is of have a summary even where none was due.
 func (c *cell) summarizePhases() error {
 	known := make(map[phaseClass]bool)
 	for _, phase := range phaseNames(c.meta.Profile.Interactive) {
@@ -154,7 +155,7 @@ func (c *cell) summarizePhases() error {
 			key := phaseClass{phase, class}
 			known[key] = true
 			p := c.rows.phases[key]
-			if p == nil && class == record.ClassInteractive {
+			if p == nil && class == classOf(c.meta.Profile.Interactive, phase) {
 				p = &phaseRows{byStatus: map[string]int{}}
 			}
 			if p != nil {

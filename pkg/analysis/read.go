@@ -27,7 +27,8 @@ const (
 const runKey = "bg.run"
 
 // ReadCell summarizes the cell in a folder: requests.parquet, jobs.parquet,
-// run-metadata.json and, where there is one, metrics.parquet.
+// run-metadata.json and, where there is one, metrics.parquet. The first three may lie in
+// folders of shards, which are put together.
 func ReadCell(ctx context.Context, dir string) (CellResult, error) {
 	c, err := readCell(ctx, dir)
 	if err != nil {
@@ -38,14 +39,17 @@ func ReadCell(ctx context.Context, dir string) (CellResult, error) {
 
 func readCell(ctx context.Context, dir string) (*cell, error) {
 	r := newRows()
-	if err := readFile(ctx, dir, requestsFile, r.addRequest); err != nil {
+	shards, err := readShards(dir)
+	if err != nil {
 		return nil, err
 	}
-	metadata, err := os.ReadFile(filepath.Join(dir, metadataFile))
-	if err != nil {
-		return nil, whole(dir, metadataFile, err)
+	var metadata []byte
+	if shards == nil {
+		metadata, err = readWhole(ctx, dir, r)
+	} else {
+		metadata, err = readSharded(ctx, shards, r)
 	}
-	if err := readFile(ctx, dir, jobsFile, r.addJob); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if err := readSamples(ctx, dir, r); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +59,21 @@ func readCell(ctx context.Context, dir string) (*cell, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
+	c.shards = shards
 	return c, nil
+}
+
+// readWhole reads the rows of a cell that one load generator played, and returns its
+// metadata.
+func readWhole(ctx context.Context, dir string, r *rows) ([]byte, error) {
+	if err := readFile(ctx, dir, requestsFile, r.addRequest); err != nil {
+		return nil, err
+	}
+	metadata, err := os.ReadFile(filepath.Join(dir, metadataFile))
+	if err != nil {
+		return nil, whole(dir, metadataFile, err)
+	}
+	return metadata, readFile(ctx, dir, jobsFile, r.addJob)
 }
 
 // ReadCellStream summarizes the cell that comes as an Arrow IPC stream of requests

@@ -28,6 +28,9 @@ func check(name string, ok bool, format string, args ...any) Check {
 // gives its evidence, whether it held or not.
 func (c *cell) checks(m Mechanisms) []Check {
 	out := []Check{c.checkNotInterrupted(), c.checkLateness(), c.checkAchieved()}
+	if len(c.shards) > 0 {
+		out = append(out, checkShards(c.shards))
+	}
 	if c.hasBatch() {
 		out = append(out, c.checkBatchPresent(), c.checkBatchLines())
 	}

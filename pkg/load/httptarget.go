@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 
+	"bgbench/pkg/record"
 	"bgbench/pkg/sim/kernel"
 )
 
@@ -13,6 +14,9 @@ func (o Options) openHTTP(ctx context.Context, c clients) target {
 	t.close = func() error {
 		c.close()
 		return nil
+	}
+	if o.Shard.Count > 0 {
+		t.clock = func() *record.ClockOffset { return clockOffset(ctx, c.batch, o.Stack.InferenceURL) }
 	}
 	if o.Stack.BatchURL != "" {
 		t.jobs = HTTPJobs{Context: ctx, K: k, Client: c.batch}

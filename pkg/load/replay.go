@@ -37,11 +37,16 @@ type Replay struct {
 
 // ReplayConfig is what a replay replays, over what, and where the rows go.
 type ReplayConfig struct {
-	Identity  Identity
-	Inputs    *inputs.Set
-	Work      Work
-	Backlog   spec.Backlog
-	Router    spec.Router
+	Identity Identity
+	Inputs   *inputs.Set
+	Work     Work
+	Backlog  spec.Backlog
+	Router   spec.Router
+	// Lead keeps the profile's lead before schedule time 0, for batch work here or in
+	// another shard.
+	Lead bool
+	// StartAt is when the run begins, on the wall clock; zero is at once.
+	StartAt   time.Time
 	Transport Transport
 	Jobs      JobService // may be nil where Work has no jobs
 	// CancelJobs asks the Batch API to end the jobs of a run that is ended early.
@@ -85,7 +90,7 @@ func NewReplay(k *kernel.Kernel, cfg ReplayConfig) *Replay {
 // Run replays until everything has ended or was given up. When ctx ends first, what
 // is in flight is recorded as incomplete and the cause is returned.
 func (r *Replay) Run(ctx context.Context) error {
-	r.k.At(0, r.begin)
+	r.k.At(r.base(), r.begin)
 	err := r.k.Run(ctx)
 	if err == nil {
 		return r.failure
@@ -138,7 +143,15 @@ func (r *Replay) warn(format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
 }
 
-// begin runs at the kernel's time 0, which is the lead before schedule time 0.
+// base is when the run begins on the kernel's clock.
+func (r *Replay) base() kernel.Time {
+	if r.cfg.StartAt.IsZero() {
+		return 0
+	}
+	return max(0, r.cfg.StartAt.Sub(r.k.Epoch()))
+}
+
+// begin runs at the base, which is the lead before schedule time 0.
 func (r *Replay) begin() {
 	r.submitNext()
 	if r.backlog != nil {
@@ -170,14 +183,14 @@ func (r *Replay) maybeStart() {
 		}
 	}
 	var lead time.Duration
-	if len(r.jobs) > 0 || r.backlog != nil {
+	if r.cfg.Lead || len(r.jobs) > 0 || r.backlog != nil {
 		lead = r.cfg.Inputs.Manifest.Profile.Batch.Lead.Std()
 	}
-	if took := r.k.Now(); took > lead && len(r.jobs) > 0 {
+	if took := r.k.Now() - r.base(); took > lead && len(r.jobs) > 0 {
 		r.warn("creating the jobs took %v, longer than the lead of %v", took.Round(time.Millisecond), lead)
 		lead = took
 	}
-	r.phases.start = At(lead)
+	r.phases.start = At(r.base() + lead)
 	if r.cfg.Started != nil {
 		if err := r.cfg.Started(); err != nil {
 			r.fail(err)
@@ -185,7 +198,7 @@ func (r *Replay) maybeStart() {
 		}
 	}
 	r.schedule.begin()
-	r.k.At(lead+r.phases.length(), r.endSchedule)
+	r.k.At(r.phases.start.Time+r.phases.length(), r.endSchedule)
 }
 
 // endSchedule runs when the last band is over: from here the drains count.

@@ -23,6 +23,8 @@ type Options struct {
 	Inputs    *inputs.Set
 	Work      Work
 	Output    Output
+	// Shard is the part of the cell to play; target model plays whole ones.
+	Shard Shard
 	// Connection is how to reach a stack that runs; target model has none.
 	Connection Connection
 	// CancelJobs ends the jobs of a run that is interrupted.
@@ -56,8 +58,9 @@ type target struct {
 	k         *kernel.Kernel
 	transport Transport
 	jobs      JobService
-	warnings  func() []string // what the target says of itself after the run; may be nil
-	dialled   func() int64    // connections opened; nil on the virtual clock
+	warnings  func() []string            // what the target says of itself after the run; may be nil
+	dialled   func() int64               // connections opened; nil on the virtual clock
+	clock     func() *record.ClockOffset // measures the clock of the stack; nil without shards
 	close     func() error
 }
 
@@ -76,13 +79,20 @@ func Run(ctx context.Context, o Options) error {
 		return errors.Join(fmt.Errorf("arm %s: dispatch %s needs a batch gateway, the stack has none", o.Stack.Arm.Name, o.Stack.Arm.Dispatch), t.close())
 	}
 	meta := o.metadata(id, t.k)
+	if t.clock != nil {
+		meta.Shard = &record.Shard{Index: o.Shard.Index, Count: o.Shard.Count, StartAt: o.Shard.StartAt, Clock: t.clock()}
+	}
 	if err := o.Output.Begin(meta); err != nil {
 		return errors.Join(err, t.close())
 	}
 	recorder := NewRecorder(o.Output)
+	work := o.Work
+	if !o.Shard.batch() {
+		work = Work{}
+	}
 	var r *Replay
 	r = NewReplay(t.k, ReplayConfig{
-		Identity: id, Inputs: o.Inputs, Work: o.Work, Backlog: o.Stack.Arm.Backlog, Router: o.Stack.Arm.Router,
+		Identity: id, Inputs: o.Shard.of(o.Inputs), Work: work, Lead: len(o.Work.jobs)+len(o.Work.backlog) > 0, StartAt: o.Shard.StartAt, Backlog: o.Stack.Arm.Backlog, Router: o.Stack.Arm.Router,
 		Transport: t.transport, Jobs: t.jobs, CancelJobs: o.CancelJobs, Rows: recorder, Progress: o.Progress,
 		Started: func() error {
 			meta.ScheduleStartedAt = calendar(t.k, r.ScheduleStart().Time)
@@ -160,6 +170,9 @@ func (o Options) metadata(id Identity, k *kernel.Kernel) record.Metadata {
 // connects to it.
 func (o Options) open(ctx context.Context, id Identity) (target, error) {
 	if o.Stack.Target == spec.TargetModel {
+		if o.Shard.Count > 0 {
+			return target{}, errors.New("a shard: found target model, expected one with sockets: the model plays whole cells")
+		}
 		return o.openModel(id)
 	}
 	c, err := o.Connection.open(o.Stack.InferenceURL, o.Stack.BatchURL)

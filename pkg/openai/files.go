@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 )
 
 // BatchClient speaks the Files and Batches API. It is safe for concurrent use and
@@ -153,18 +154,37 @@ func (c *BatchClient) Content(ctx context.Context, fileID string) (io.ReadCloser
 // Get asks for a page below base, which need not be that of the client, and returns
 // the status of the answer.
 func (c *BatchClient) Get(ctx context.Context, base, path string) (status int, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+path, nil)
+	resp, err := c.page(ctx, base, path)
 	if err != nil {
 		return 0, err
+	}
+	return resp.StatusCode, nil
+}
+
+// Date asks for a page as Get does and returns the Date of the answer: the server's
+// clock, cut to its second.
+func (c *BatchClient) Date(ctx context.Context, base, path string) (time.Time, error) {
+	resp, err := c.page(ctx, base, path)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return http.ParseTime(resp.Header.Get("Date"))
+}
+
+// page returns an answer whose body was read and closed.
+func (c *BatchClient) page(ctx context.Context, base, path string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+path, nil)
+	if err != nil {
+		return nil, err
 	}
 	prepare(req, c.APIKey, c.Header)
 	resp, err := c.client().Do(req)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer resp.Body.Close()
 	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, errorBodyLimit))
-	return resp.StatusCode, err
+	return resp, err
 }
 
 func (c *BatchClient) batch(ctx context.Context, operation, method, path string, body io.Reader) (Batch, error) {

@@ -25,6 +25,8 @@ type Metadata struct {
 	EndedAt           time.Time `json:"ended_at"`
 	Interrupted       bool      `json:"interrupted"`
 
+	Shard *Shard `json:"shard,omitempty"` // of a cell that several generators played
+
 	Profile  spec.Profile      `json:"profile"`
 	Stack    json.RawMessage   `json:"stack"`  // stack.json as it was
 	Inputs   map[string]string `json:"inputs"` // file name to SHA-256
