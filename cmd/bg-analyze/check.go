@@ -71,7 +71,7 @@ func check(env cli.Env, o checkOptions) error {
 		return err
 	}
 	if len(o.Metrics) == 0 {
-		o.Metrics = analysis.BaselineMetrics(current)
+		o.Metrics = analysis.BaselineMetrics(baseline, current)
 	}
 	findings := analysis.CompareWithBaseline(baseline, current, o.Metrics, o.Within)
 	if err := write(env.Stdout, findings); err != nil {

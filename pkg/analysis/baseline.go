@@ -12,21 +12,23 @@ import (
 
 // BaselineMetrics are compared with a baseline unless others are named: what an interactive
 // user feels in the middle, where few requests suffice, when each job is done, and how
-// often the batch gateway was told to slow down and the router evicted.
-func BaselineMetrics(r Results) []string {
-	burst := BurstPhase(r.Experiment.Profile.Interactive)
+// often the batch gateway was told to slow down and the router evicted, as far as any
+// arm can tell.
+func BaselineMetrics(baseline, current Results) []string {
+	burst := BurstPhase(current.Experiment.Profile.Interactive)
 	metrics := []string{
 		MetricKey(burst, record.ClassInteractive, MetricTTFT, StatP50),
 		MetricKey(burst, record.ClassInteractive, MetricITL, StatP50),
 	}
-	for _, j := range r.Experiment.Profile.Batch.Jobs {
+	for _, j := range current.Experiment.Profile.Batch.Jobs {
 		metrics = append(metrics, MetricKey(PhaseAll, record.ClassBatch, MetricCompletion, j.Name))
 	}
-	return append(metrics,
+	metrics = append(metrics,
 		MetricKey(PhaseAll, record.ClassBatch, MetricAIMDDecreases, StatValue),
 		MetricKey(PhaseAll, record.ClassBatch, MetricAIMDLimit, StatMean),
 		MetricKey(PhaseAll, record.ClassBatch, MetricEvictions, StatValue),
 	)
+	return slices.DeleteFunc(metrics, func(m string) bool { return !hasMetric(baseline, m) && !hasMetric(current, m) })
 }
 
 // Finding compares the medians over trials of one metric of one arm.
