@@ -120,17 +120,18 @@ func (o *openMetrics) comment(line string) error {
 	}
 	switch words[1] {
 	case "TYPE":
-		if len(words) != 4 || familyKinds[words[3]] == nil {
-			return o.errorf("found %s, expected # TYPE, a name and a type of OpenMetrics", shown(line))
-		}
-		name := words[2]
+		name, kind := words[2], strings.Join(words[3:], " ")
 		if strings.HasPrefix(name, `"`) {
-			var err error
-			if name, _, err = quoted([]byte(name)); err != nil {
+			text, rest, err := quoted([]byte(strings.TrimPrefix(line, "# TYPE ")))
+			if err != nil {
 				return o.errorf("%w", err)
 			}
+			name, kind = text, strings.TrimPrefix(string(rest), " ")
 		}
-		o.family, o.kind = name, words[3]
+		if familyKinds[kind] == nil {
+			return o.errorf("found %s, expected # TYPE, a name and a type of OpenMetrics", shown(line))
+		}
+		o.family, o.kind = name, kind
 	case "HELP", "UNIT":
 	default:
 		return o.errorf("found %s, expected # TYPE, # HELP, # UNIT or # EOF", shown(line))
