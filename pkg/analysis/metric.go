@@ -61,24 +61,39 @@ const (
 	PhaseAll = "all"
 )
 
-// BurstPhase is the phase with the highest rate, whatever its name; the first of
-// several.
+// interactivePhases are those whose requests are what batch work must not slow down;
+// all of them where the schedule has no interactive one.
+func interactivePhases(in spec.Interactive) []spec.Phase {
+	var own []spec.Phase
+	for _, p := range in.Phases {
+		if p.Class == spec.ClassInteractive {
+			own = append(own, p)
+		}
+	}
+	if len(own) == 0 {
+		return in.Phases
+	}
+	return own
+}
+
+// BurstPhase is the interactive phase with the highest rate, whatever its name; the
+// first of several.
 func BurstPhase(in spec.Interactive) string {
 	var burst spec.Phase
-	for i, p := range in.Phases {
-		if i == 0 || p.Offered() > burst.Offered() {
+	for _, p := range interactivePhases(in) {
+		if burst.Name == "" || p.Offered() > burst.Offered() {
 			burst = p
 		}
 	}
 	return burst.Name
 }
 
-// IdlePhase is the phase with the lowest rate, whatever its name; the first of
-// several.
+// IdlePhase is the interactive phase with the lowest rate, whatever its name; the
+// first of several.
 func IdlePhase(in spec.Interactive) string {
 	var idle spec.Phase
-	for i, p := range in.Phases {
-		if i == 0 || p.Offered() < idle.Offered() {
+	for _, p := range interactivePhases(in) {
+		if idle.Name == "" || p.Offered() < idle.Offered() {
 			idle = p
 		}
 	}

@@ -97,6 +97,16 @@ var classes = []string{
 	record.ClassInteractive, record.ClassBatchEquivalent, record.ClassStandard, record.ClassBatch,
 }
 
+// classOf is the class of a phase's requests.
+func classOf(in spec.Interactive, phase string) string {
+	for _, p := range in.Phases {
+		if p.Name == phase {
+			return p.Class
+		}
+	}
+	return record.ClassInteractive
+}
+
 // phaseNames lists the phases of a profile, each once, in order.
 func phaseNames(in spec.Interactive) []string {
 	var names []string

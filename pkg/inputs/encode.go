@@ -87,14 +87,15 @@ func AppendJobLine(dst []byte, l JobLine) []byte {
 	}
 	dst = append(dst, `{"role":"user","content":`...)
 	dst = appendString(dst, l.User)
-	dst = append(dst, `}],"max_tokens":`...)
-	dst = strconv.AppendInt(dst, int64(l.MaxTokens), 10)
-	if l.IgnoreEOS {
-		dst = append(dst, `,"ignore_eos":true`...)
-	}
+	dst = append(dst, `}]`...)
 	if l.CacheSalt != "" {
 		dst = append(dst, `,"cache_salt":`...)
 		dst = appendString(dst, l.CacheSalt)
+	}
+	dst = append(dst, `,"max_tokens":`...)
+	dst = strconv.AppendInt(dst, int64(l.MaxTokens), 10)
+	if l.IgnoreEOS {
+		dst = append(dst, `,"ignore_eos":true`...)
 	}
 	return append(dst, "}}\n"...)
 }

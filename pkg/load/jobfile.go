@@ -98,7 +98,6 @@ func scanHead(line []byte) (id string, maxTokens int64, ok bool) {
 	if !ok {
 		return "", 0, false
 	}
-	const maxTail = 256 // what bg-gen writes from max_tokens on: ignore_eos and a cache_salt
 	end := bytes.IndexByte(rest, '"')
 	if end < 1 || !plainID(rest[:end]) {
 		return "", 0, false
@@ -107,7 +106,7 @@ func scanHead(line []byte) (id string, maxTokens int64, ok bool) {
 	// Inside of a string the quotes of the key would be escaped.
 	const key = `"max_tokens":`
 	at := bytes.LastIndex(rest, []byte(key))
-	if at < 0 || len(rest)-at > maxTail || !bytes.HasSuffix(bytes.TrimSpace(rest), []byte("}}")) {
+	if at < 0 || len(rest)-at > 64 || !bytes.HasSuffix(bytes.TrimSpace(rest), []byte("}}")) {
 		return "", 0, false
 	}
 	for _, c := range rest[at+len(key):] {

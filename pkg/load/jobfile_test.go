@@ -23,6 +23,7 @@ func TestALineIsScannedOnlyWhereScanningIsSafe(t *testing.T) {
 	}{
 		{"as bg-gen writes it", string(inputs.AppendJobLine(nil, inputs.JobLine{CustomID: "A-1", Model: "m", User: "hi", MaxTokens: 120, IgnoreEOS: true})), "A-1", 120},
 		{"without ignore_eos", string(inputs.AppendJobLine(nil, inputs.JobLine{CustomID: "A-1", Model: "m", User: "hi", MaxTokens: 7})), "A-1", 7},
+		{"with a cache salt", string(inputs.AppendJobLine(nil, inputs.JobLine{CustomID: "A-1", Model: "m", User: "hi", MaxTokens: 7, IgnoreEOS: true, CacheSalt: strings.Repeat("x", 63) + "/t1000"})), "A-1", 7},
 		{"a text that speaks of the key", `{"custom_id":"x","body":{"messages":[{"content":"\"max_tokens\":9"}],"max_tokens":5}}`, "x", 5},
 		{"the id comes later", `{"method":"POST","custom_id":"x","body":{"max_tokens":5}}`, "", 0},
 		{"an id with an escape", `{"custom_id":"\u0041","body":{"max_tokens":5}}`, "", 0},

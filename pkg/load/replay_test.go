@@ -193,6 +193,36 @@ func TestARequestThatEndsInItsPhaseDoesNotCross(t *testing.T) {
 	}
 }
 
+func TestRequestsNameTheObjectiveOfTheirClassAndTheSaltOfTheirTrial(t *testing.T) {
+	lines := dues(1, 2, 3)
+	lines[1].Class = record.ClassStandard
+	set := testSet(t, lines)
+	set.Manifest.Profile.Prompt.CacheSalt = true
+	k := kernel.NewVirtual()
+	answer := answering(k, time.Second, 0, 1)
+	var salts []string
+	r, rows := virtualReplay(t, set, k, transportFunc(func(req *Request, done func(Attempt)) func() {
+		salts = append(salts, req.Chat.CacheSalt)
+		return answer.Start(req, done)
+	}), nil, spec.Backlog{Concurrency: 1})
+	r.cfg.Router = spec.Router{
+		Kind:                 spec.RouterEPP,
+		Objectives:           []spec.Objective{{Name: "chat", Priority: 10}, {Name: "bulk", Priority: -1}},
+		InteractiveObjective: "chat",
+	}
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, priority := range []int32{10, 0, 10} {
+		if row := rows.requests[i]; *row.Priority != priority || row.Class != lines[i].Class {
+			t.Errorf("request %d: priority %d, class %s, expected %d, %s", i, *row.Priority, row.Class, priority, lines[i].Class)
+		}
+		if salts[i] != "unit/t1" {
+			t.Errorf("request %d: cache salt %q, expected unit/t1", i, salts[i])
+		}
+	}
+}
+
 func TestARequestThatTakesTooLongIsATimeout(t *testing.T) {
 	k := kernel.NewVirtual()
 	set := testSet(t, dues(1))

@@ -170,6 +170,38 @@ func TestEachPhaseHasItsOwnStream(t *testing.T) {
 	}
 }
 
+func TestRequestsAtOnceComeFirstAndBesideTheRate(t *testing.T) {
+	for _, arrival := range []string{spec.Poisson, spec.Constant} {
+		in := twoPhases(arrival, 3, 2)
+		without := draw(t, in, 1)
+		in.Phases[0].AtOnce = 32
+		var atOnce int
+		var rest []Arrival
+		for _, a := range draw(t, in, 1) {
+			if a.Band.Phase == "burst" && atOnce < 32*(a.Band.Cycle+1) {
+				if atOnce++; a.Due != a.Band.Start {
+					t.Errorf("%s: found one of the first 32 at %s, want %s", arrival, a.Due, a.Band.Start)
+				}
+				continue
+			}
+			rest = append(rest, a)
+		}
+		if atOnce != 64 || !reflect.DeepEqual(rest, without) {
+			t.Errorf("%s: found %d at once and %d others, want 64 and the %d that there are without them", arrival, atOnce, len(rest), len(without))
+		}
+	}
+}
+
+func TestArrivalsHaveTheClassOfTheirPhase(t *testing.T) {
+	in := twoPhases(spec.Poisson, 3, 2)
+	in.Phases[1].Class = spec.ClassStandard
+	for _, a := range draw(t, in, 1) {
+		if want := map[string]string{"burst": spec.ClassInteractive, "idle": spec.ClassStandard}[a.Band.Phase]; a.Band.Class != want {
+			t.Errorf("found class %s in phase %s, want %s", a.Band.Class, a.Band.Phase, want)
+		}
+	}
+}
+
 func TestPhaseWithoutRateIsEmpty(t *testing.T) {
 	for _, arrival := range []string{spec.Poisson, spec.Constant} {
 		for _, a := range draw(t, twoPhases(arrival, 0, 2), 1) {

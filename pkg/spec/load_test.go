@@ -113,6 +113,25 @@ func TestSetOfAnExperimentChoosesOtherParts(t *testing.T) {
 	}
 }
 
+func TestAClassTakesTheRestOfAPartOfItsPromptFromTheProfile(t *testing.T) {
+	p, err := LoadProfile("ci", []string{"interactive.prompt.osl={type: fixed, mean: 9, sd: 0}", "prompt.osl.max=300", "prompt.isl.mean=99"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := p.Prompt
+	want.OSL = Distribution{Type: Fixed, Mean: 9, Min: 8, Max: 300}
+	if got := p.InteractivePrompt(); got != want {
+		t.Errorf("found %+v, want %+v", got, want)
+	}
+	if got := p.BatchPrompt(); got != p.Prompt || got.ISL.Mean != 99 {
+		t.Errorf("found %+v, want %+v", got, p.Prompt)
+	}
+	if p.Interactive.Phases[0].Class != ClassInteractive {
+		t.Errorf("found the class %q of a phase that says none", p.Interactive.Phases[0].Class)
+	}
+	roundTrip(t, p)
+}
+
 func TestDurationsDropZeroUnits(t *testing.T) {
 	for text, want := range map[string]string{
 		"90s": "1m30s", "30m": "30m", "24h": "24h", "1h30m": "1h30m", "0s": "0s", "1h0m5s": "1h0m5s", "10m0s": "10m", "1.5s": "1.5s", "20s": "20s",

@@ -128,6 +128,47 @@ func TestJobLinesShareTheSystemPromptsOfThePrompts(t *testing.T) {
 	}
 }
 
+func TestClassesHaveTheirOwnPrompts(t *testing.T) {
+	set, err := inputs.Open(write(t, trial(t, "ci", 1,
+		"interactive.prompt={isl: {type: fixed, mean: 20, sd: 0}, osl: {type: fixed, mean: 9, sd: 0}}",
+		"batch.prompt.systemPrompts={count: 0, tokens: 0}",
+		"interactive.phases.idle.class=standard",
+		"prompt.cacheSalt=true")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := set.Manifest.Profile.InteractivePrompt()
+	for _, p := range set.Prompts {
+		if p.PromptTokens != asked.Overhead()+20 || p.MaxTokens != 9 || p.SystemPrompt == nil {
+			t.Fatalf("found the prompt %+v, want %d and 9 tokens with a system prompt", p, asked.Overhead()+20)
+		}
+	}
+	for _, d := range set.Schedule {
+		if want := map[string]string{"burst": spec.ClassInteractive, "idle": spec.ClassStandard}[d.Phase]; d.Class != want {
+			t.Fatalf("found %+v, want class %s", d, want)
+		}
+	}
+	content, err := set.Jobs[0].Content()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, raw := range strings.Split(strings.TrimSuffix(string(content), "\n"), "\n") {
+		var line openai.BatchLine
+		var body openai.ChatRequest
+		if err := errors.Join(json.Unmarshal([]byte(raw), &line), json.Unmarshal(line.Body, &body)); err != nil {
+			t.Fatal(err)
+		}
+		if len(body.Messages) != 1 || body.CacheSalt != "test/t1" || body.CacheSalt != set.Manifest.CacheSalt() {
+			t.Fatalf("found the line %.300s, want one message and the cache salt test/t1", raw)
+		}
+	}
+	for _, l := range set.Manifest.Lengths {
+		if want := map[string]float64{"interactive": 20, "batch": 150}[l.Class]; l.Quantity == "isl" && l.Requested.Mean != want {
+			t.Errorf("found that a mean of %g was asked for in class %s, want %g", l.Requested.Mean, l.Class, want)
+		}
+	}
+}
+
 func TestPromptsOnAPipeAreThoseOfTheFolder(t *testing.T) {
 	var pipe bytes.Buffer
 	lengths, err := trial(t, "ci", 1).Prompts(&pipe)
