@@ -128,6 +128,7 @@ func (c *cell) result(dir string) (CellResult, error) {
 		Checks:       c.checks(mechanisms),
 		Mechanisms:   mechanisms,
 		Tokens:       c.tokens(),
+		Agreement:    c.agreement(),
 		LoadWarnings: append([]string{}, c.meta.Warnings...),
 		Versions:     c.raw,
 	}

@@ -70,6 +70,8 @@ type CellResult struct {
 	// Mechanisms says what engaged in the measured time, whether it was promised or not.
 	Mechanisms Mechanisms   `json:"mechanisms"`
 	Tokens     TokenSummary `json:"tokens"`
+	// Agreement is a cross-check of clients and servers.
+	Agreement TTFTAgreement `json:"ttft_agreement"`
 	// Outputs compares with another arm of the trial; bg-analyze cell has none.
 	Outputs  *OutputComparison `json:"outputs,omitempty"`
 	Versions map[string]any    `json:"metadata"` // run-metadata.json as it is

@@ -27,6 +27,7 @@ type rows struct {
 	sent      int   // of those, sent
 	overflows int   // answers that say that a request exceeds the context
 	overflow  string
+	ttfts     []float64 // of all requests, warm-up included
 }
 
 // identity says which cell a row belongs to.
@@ -78,6 +79,9 @@ func (r *rows) addRequest(q record.Request) error {
 		return err
 	}
 	r.requests++
+	if q.TTFTS != nil {
+		r.ttfts = append(r.ttfts, *q.TTFTS)
+	}
 	if q.DueAt != nil {
 		r.scheduled++
 		if q.SentAt != nil {

@@ -48,6 +48,7 @@ var keptMetrics = []string{
 	metricRouterRequests, metricRouterTokens,
 	metricAIMDLimit, metricAIMDDecreases, metricAIMDIncreases, metricProcessor,
 	metricBudget, metricAsync, metricAsyncRetries,
+	metricTTFTBucket, metricTTFTSum, metricTTFTCount,
 }
 
 // keeps reports whether a sample is kept. Of a histogram it is the one bucket that is

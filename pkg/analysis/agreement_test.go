@@ -1,0 +1,87 @@
+package analysis
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestClientsAreHeldAgainstTheServersHistogram(t *testing.T) {
+	// 60 requests of 0.1 s, 36 of 0.4 s and 4 of 3 s at the servers.
+	servers := histogram{
+		bounds: []float64{0.25, 0.5, 1, math.Inf(1)}, cumulative: []float64{60, 96, 96, 100}, sum: 60*0.1 + 36*0.4 + 4*3, count: 100,
+	}
+	clients := func(more float64, n int) (out []float64) {
+		for i := range n {
+			switch {
+			case i < 60:
+				out = append(out, 0.1+more)
+			case i < 96:
+				out = append(out, 0.4+more)
+			default:
+				out = append(out, 3+more)
+			}
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name    string
+		clients []float64
+		mean    float64
+		beyond  [3]float64 // p50, p95, p99
+		reason  string
+	}{
+		{"the same times", clients(0, 100), 0, [3]float64{}, ""},
+		{"a network that takes longer than the bucket is wide", clients(0.2, 100), 0.2, [3]float64{0.05, 0.1, 0}, ""},
+		{"clients that are faster than their servers", clients(-0.2, 100), -0.2, [3]float64{-0.1, -0.05, 0}, ""},
+		{"one request that was under way at the last scrape", clients(0, 101), (60*0.1+36*0.4+5*3)/101 - 0.324, [3]float64{}, ""},
+		{"requests that no client sees", clients(0, 60), 0, [3]float64{}, "the servers counted 100 requests and the clients 60: the Batch API does not show first tokens"},
+		{"no client", nil, 0, [3]float64{}, "no request had a first token"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := ttftAgreement(c.clients, servers)
+			if a.MeanDifferenceS.Reason != c.reason {
+				t.Fatalf("found reason %q, expected %q", a.MeanDifferenceS.Reason, c.reason)
+			}
+			if c.reason != "" {
+				if a.MeanDifferenceS.Value != nil || len(a.Quantiles) > 0 {
+					t.Errorf("found %+v, expected no differences", a)
+				}
+				return
+			}
+			if got := *a.MeanDifferenceS.Value; math.Abs(got-c.mean) > 1e-12 {
+				t.Errorf("mean: found %v, expected %v", got, c.mean)
+			}
+			for i, q := range a.Quantiles {
+				if got := *q.DifferenceS.Value; math.Abs(got-c.beyond[i]) > 1e-12 {
+					t.Errorf("p%v: found %v, expected %v", q.P*100, got, c.beyond[i])
+				}
+			}
+			if last := a.Quantiles[2]; *last.ServerLowS.Value != 1 || last.ServerHighS.Value != nil {
+				t.Errorf("p99: found the bucket %+v, expected 1 s without an end", last)
+			}
+		})
+	}
+}
+
+func TestHistogramsOfAllServersAreAddedUp(t *testing.T) {
+	series := func(source, le string, values ...float64) track {
+		return track{source: source, labels: map[string]string{"le": le}, at: []float64{0, 1, 2}, values: values}
+	}
+	h := histogram{}.of(
+		[]track{
+			series("vllm-0", "0.5", 1, 2, 3), series("vllm-0", "+Inf", 1, 3, 5),
+			series("vllm-1", "0.5", 7, 8, 1), series("vllm-1", "+Inf", 7, 9, 2), // restarted
+		},
+		[]track{series("vllm-0", "", 1, 2, 4)}, []track{series("vllm-0", "", 1, 3, 5), series("vllm-1", "", 7, 9, 2)})
+	if h.count != 8 || h.sum != 3 || h.bounds[0] != 0.5 || h.cumulative[0] != 4 || h.cumulative[1] != 8 {
+		t.Errorf("found %+v, expected 4 of 8 requests up to 0.5 s", h)
+	}
+}
+
+func TestAgreementWithoutMetricsSaysSo(t *testing.T) {
+	c := &cell{rows: newRows()}
+	if a := c.agreement(); a.MeanDifferenceS.Value != nil || !strings.Contains(a.MeanDifferenceS.Reason, "the schedule never started") {
+		t.Errorf("found %+v", a)
+	}
+}
