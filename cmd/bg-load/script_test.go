@@ -5,16 +5,19 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"bgbench/pkg/cli"
 	"bgbench/pkg/deploy"
 	"bgbench/pkg/inputs/draw"
+	"bgbench/pkg/load"
 	"bgbench/pkg/record"
 	"bgbench/pkg/spec"
 )
@@ -24,6 +27,7 @@ func TestMain(m *testing.M) {
 		"bg-load": func() { os.Exit(run(context.Background(), cli.OSEnv(), os.Args)) },
 		"trial":   func() { check(writeTrial(os.Args[1], os.Args[2])) },
 		"stack":   func() { check(writeStack(os.Args[1], os.Args[2], os.Args[3])) },
+		"killed":  func() { check(writeUntilKilled(os.Args[1])) },
 		"rows":    func() { check(printRows(os.Args[1:])) },
 	})
 }
@@ -72,6 +76,37 @@ func writeStack(experiment, arm, target string) error {
 		s.InferenceURL, s.BatchURL = gone.URL, gone.URL
 	}
 	return s.Write("stack.json")
+}
+
+// writeUntilKilled begins the cell of a run on the wall clock, which nobody can have
+// again, and is killed when it has written more rows than one batch of the unfinished
+// files has.
+func writeUntilKilled(dir string) error {
+	const rows = 10_000
+	id := load.Identity{Experiment: "ci", Arm: "s2-ungated", Trial: 1}
+	cell, err := load.CreateCell(dir, id, false)
+	if err != nil {
+		return err
+	}
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	meta := record.Metadata{SchemaVersion: 1, Experiment: id.Experiment, Arm: id.Arm, Trial: id.Trial, Clock: "wall", ScheduleStartedAt: start}
+	if err := errors.Join(cell.Begin(meta), cell.Started(meta)); err != nil {
+		return err
+	}
+	for i := range rows {
+		done := start.Add(time.Duration(i) * time.Millisecond)
+		err := errors.Join(
+			cell.WriteRequests(record.Request{Experiment: id.Experiment, Arm: id.Arm, Trial: 1, Class: record.ClassInteractive, Status: record.StatusOK, DoneAt: &done}),
+			cell.WriteJobs(record.Job{Experiment: id.Experiment, Arm: id.Arm, Trial: 1, Job: "A", ObservedAt: done}))
+		if err != nil {
+			return err
+		}
+	}
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	return self.Kill()
 }
 
 // printRows prints the rows of files, or of the streams on standard input, as JSON.

@@ -18,6 +18,9 @@ const (
 	MetadataFile = "run-metadata.json"
 )
 
+// clockVirtual is the clock of metadata whose run was on the virtual clock.
+const clockVirtual = "virtual"
+
 // Cell is the folder of one (arm, trial). It counts as finished when it holds
 // run-metadata.json of a run that was not interrupted.
 type Cell struct {
@@ -78,12 +81,16 @@ func (c *Cell) Begin(meta record.Metadata) error {
 			return fmt.Errorf("removing the earlier run: %w", err)
 		}
 	}
+	createRequests, createJobs := record.Create[record.Request], record.Create[record.Job]
+	if meta.Clock == clockVirtual { // the same run can be had again
+		createRequests, createJobs = record.CreateWhole[record.Request], record.CreateWhole[record.Job]
+	}
 	about := fileMeta(meta)
 	var err error
-	if c.requests, err = record.Create[record.Request](filepath.Join(c.dir, RequestsFile), about); err != nil {
+	if c.requests, err = createRequests(filepath.Join(c.dir, RequestsFile), about); err != nil {
 		return err
 	}
-	if c.jobs, err = record.Create[record.Job](filepath.Join(c.dir, JobsFile), about); err != nil {
+	if c.jobs, err = createJobs(filepath.Join(c.dir, JobsFile), about); err != nil {
 		return errors.Join(err, c.requests.Abandon())
 	}
 	return nil

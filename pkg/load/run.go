@@ -156,7 +156,7 @@ func (o Options) metadata(id Identity, k *kernel.Kernel) record.Metadata {
 		Versions:     o.Versions,
 	}
 	if k.Virtual() {
-		meta.Clock = "virtual"
+		meta.Clock = clockVirtual
 	} else {
 		meta.Client = o.Connection.settings()
 	}

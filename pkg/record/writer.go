@@ -32,6 +32,16 @@ type rowWriter[T Row] interface {
 	Close() error // ends the rows, not the file
 }
 
+// wholeRows writes a Parquet file, which can be read when it is closed.
+type wholeRows[T Row] struct {
+	out  *fileWriter
+	meta map[string]string
+}
+
+func (r *wholeRows[T]) Write(rows ...T) error { return addRows(r.out, rows, 1) }
+func (r *wholeRows[T]) Flush() error          { return r.out.err }
+func (r *wholeRows[T]) Close() error          { return r.out.close(r.meta) }
+
 func newRowWriter[T Row](w io.Writer, meta map[string]string) (rowWriter[T], error) {
 	if schemaOf[T]() != sampleSchema {
 		return NewStreamWriter[T](w, meta)
@@ -46,6 +56,34 @@ func newRowWriter[T Row](w io.Writer, meta map[string]string) (rowWriter[T], err
 // Create makes NAME.partial for the Parquet file called path, and the folders above
 // it. An older NAME.partial is lost.
 func Create[T Row](path string, meta map[string]string) (*Writer[T], error) {
+	w, err := create(path, func(f *os.File) (rowWriter[T], error) { return newRowWriter[T](&tail{file: f}, meta) })
+	if err != nil {
+		return nil, err
+	}
+	stopped, done := make(chan struct{}), make(chan struct{})
+	w.stop = sync.OnceFunc(func() { close(stopped); <-done })
+	go func() {
+		defer close(done)
+		w.flushUntil(stopped)
+	}()
+	return w, nil
+}
+
+// CreateWhole is Create for rows that can be made again: NAME.partial is the Parquet
+// file itself, which is half the work, and nothing can be read of it if the program is
+// killed.
+func CreateWhole[T Row](path string, meta map[string]string) (*Writer[T], error) {
+	w, err := create(path, func(f *os.File) (rowWriter[T], error) {
+		return &wholeRows[T]{newFileWriter(f, schemaOf[T]()), meta}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.stop = func() {}
+	return w, nil
+}
+
+func create[T Row](path string, rows func(*os.File) (rowWriter[T], error)) (*Writer[T], error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("creating %s: %w", path, err)
 	}
@@ -54,18 +92,11 @@ func Create[T Row](path string, meta map[string]string) (*Writer[T], error) {
 		return nil, fmt.Errorf("creating %s: %w", path, err)
 	}
 	w := &Writer[T]{path: path, file: f}
-	w.stream, err = newRowWriter[T](&tail{file: f}, meta)
-	if err != nil {
+	if w.stream, err = rows(f); err != nil {
 		f.Close()
 		os.Remove(Partial(path))
 		return nil, fmt.Errorf("creating %s: %w", path, err)
 	}
-	stopped, done := make(chan struct{}), make(chan struct{})
-	w.stop = sync.OnceFunc(func() { close(stopped); <-done })
-	go func() {
-		defer close(done)
-		w.flushUntil(stopped)
-	}()
 	return w, nil
 }
 
@@ -123,7 +154,12 @@ func (w *Writer[T]) Close() error {
 // Abandon writes what waits and keeps NAME.partial, from which Recover makes a
 // Parquet file. After Close, Abandon does nothing.
 func (w *Writer[T]) Abandon() error {
-	_, err := w.end(rowWriter[T].Flush)
+	_, err := w.end(func(rows rowWriter[T]) error {
+		if whole, ok := rows.(*wholeRows[T]); ok {
+			return whole.Close()
+		}
+		return rows.Flush()
+	})
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"syscall"
@@ -95,17 +96,41 @@ func TestRowsAreInThePartialFileAfterASecond(t *testing.T) {
 }
 
 func TestAbandonKeepsThePartialFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "jobs.parquet")
-	w, err := Create[Job](path, nil)
-	must(t, err)
-	must(t, w.Write(someRows[Job](7)...))
-	must(t, w.Abandon())
-	must(t, w.Close()) // does nothing now
-	if exists(path) {
-		t.Error("Abandon made the file")
+	for name, create := range map[string]func(string, map[string]string) (*Writer[Job], error){
+		"rows that come once":            Create[Job],
+		"rows that could come once more": CreateWhole[Job],
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "jobs.parquet")
+			w, err := create(path, nil)
+			must(t, err)
+			must(t, w.Write(someRows[Job](7)...))
+			must(t, w.Abandon())
+			must(t, w.Close()) // does nothing now
+			if exists(path) {
+				t.Error("Abandon made the file")
+			}
+			if _, err := Recover[Job](Partial(path), path); err != nil || len(readAll[Job](t, path)) != 7 {
+				t.Errorf("found error %v and %d rows, expected 7", err, len(readAll[Job](t, path)))
+			}
+		})
 	}
-	if _, err := Recover[Job](Partial(path), path); err != nil || len(readAll[Job](t, path)) != 7 {
-		t.Errorf("found error %v and %d rows, expected 7", err, len(readAll[Job](t, path)))
+}
+
+func TestAWholeFileAppearsWhenItIsClosed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "requests.parquet")
+	w, err := CreateWhole[Request](path, map[string]string{"bg.run": "{}"})
+	must(t, err)
+	rows := someRows[Request](5000)
+	for part := range slices.Chunk(rows, 300) {
+		must(t, w.Write(part...))
+	}
+	if exists(path) || !exists(Partial(path)) {
+		t.Errorf("before Close: file %t, partial %t", exists(path), exists(Partial(path)))
+	}
+	must(t, w.Close())
+	if exists(Partial(path)) || !reflect.DeepEqual(readAll[Request](t, path), rows) {
+		t.Error("the partial is there, or rows came back changed")
 	}
 }
 
