@@ -42,6 +42,9 @@ func measures(c CellResult) []measure {
 		if v, ok := c.Batch.PerPhase[b.Phase]; ok && !seen[b.Phase] {
 			seen[b.Phase] = true
 			add(b.Phase, record.ClassBatch, MetricRequestsPerS, StatValue, "requests/s", v)
+			if e := c.Mechanisms.Eviction; e != nil {
+				add(b.Phase, record.ClassBatch, MetricEvictions, StatValue, UnitCount, e.ByPhase[b.Phase])
+			}
 		}
 	}
 	percentiles(PhaseAll, record.ClassBatch, MetricTTFT, c.Batch.TTFT)

@@ -122,9 +122,9 @@ func TestPromises(t *testing.T) {
 		}, false, "0 requests left the router's queue after more than 0.1 s"},
 
 		{"a band that waited although there was room", spec.PromiseCeiling, func(c *analysistest.Cell) { held(c, 0.52, 12, 25) },
-			true, "priority -10 waited between its ceiling of 0.5 and a full pool for 100.0 % of the measured time; at most 25 of it in flight, ceiling 24, allowed with overshoot 30"},
+			true, "priority -10 waited between its ceiling of 0.5 and a full pool for 100.0 % of the measured time; ceiling 24, above 30 of it in flight (overshoot allowed for) for 0.0 % of the time, limit 5 %, at most 25"},
 		{"a band that went above its ceiling", spec.PromiseCeiling, func(c *analysistest.Cell) { held(c, 0.7, 12, 33) },
-			false, "at most 33 of it in flight, ceiling 24, allowed with overshoot 30"},
+			false, "ceiling 24, above 30 of it in flight (overshoot allowed for) for 100.0 % of the time, limit 5 %, at most 33"},
 		{"a band that never waited", spec.PromiseCeiling, func(c *analysistest.Cell) { held(c, 0.5, 0, 20) },
 			false, "a full pool for 0.0 % of the measured time"},
 		{"a band that waited because the pool was full", spec.PromiseCeiling, func(c *analysistest.Cell) { held(c, 1, 12, 24) },

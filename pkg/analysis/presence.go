@@ -26,6 +26,7 @@ const (
 type presence struct {
 	work    spans   // a worker had a job with lines without a result, and polls say so
 	idle    spans   // nothing was in flight although no gate held
+	asked   bool    // the processor's metrics say what was in flight
 	flight  spans   // requests were in flight; only where each has a row
 	exact   bool    // flight is known
 	longest span    // of all stretches without a completed line, however short
@@ -38,14 +39,14 @@ type presence struct {
 // A job may say in_progress all the while. One that gives its budget out once in a
 // poll may well be without a request between two of them, so that a stretch has to be
 // longer than that.
-func (c *cell) standing() spans {
+func (c *cell) standing() (idle spans, asked bool) {
 	inFlight, shortest := c.tracks(metricProcessor), 0.0
 	if c.arm.Dispatch == spec.DispatchAsync {
 		// The batch gateway counts what waits in the queue.
 		inFlight, shortest = c.tracks(metricAsync), observedGapS
 	}
 	if len(inFlight) == 0 || c.start.IsZero() {
-		return nil
+		return nil, false
 	}
 	budget := c.tracks(metricBudget)
 	closed := func(at float64) bool {
@@ -55,14 +56,13 @@ func (c *cell) standing() spans {
 		})
 	}
 	sum := total(inFlight)
-	var idle []span
 	for i := range len(sum.at) - 1 {
 		from, to := sum.at[i], sum.at[i+1]
 		if sum.values[i] <= 0 && sum.values[i+1] <= 0 && to-from <= observedGapS && !closed(from) && !closed(to) {
 			idle = append(idle, span{from, to})
 		}
 	}
-	return slices.DeleteFunc(unite(idle), func(s span) bool { return s.length() <= shortest })
+	return slices.DeleteFunc(unite(idle), func(s span) bool { return s.length() <= shortest }), true
 }
 
 // presence judges by the rows of the jobs, and by the rows of the lines in an arm
@@ -100,7 +100,7 @@ func (c *cell) presence() presence {
 		}
 		p.last = max(p.last, at(n-1))
 	}
-	p.idle = c.standing()
+	p.idle, p.asked = c.standing()
 	p.work = unite(work).without(p.idle)
 	measured := c.measuredBands("")
 	for _, s := range unite(progress).gaps(span{measured[0].StartS, min(p.last, measured[len(measured)-1].EndS)}) {
@@ -156,7 +156,9 @@ func (c *cell) checkBatchPresent() Check {
 				b.Phase, b.Cycle, b.StartS, b.EndS, percent(share), 100*presentLimit)
 		}
 	}
-	if lacking == "" && !p.exact && p.longest == (span{bands[0].StartS, min(p.last, end)}) {
+	// Without the processor's word, lines that never end are as good as none. With it they
+	// are long lines: those of a 32B model may well outlast the measurement.
+	if lacking == "" && !p.exact && !p.asked && p.longest == (span{bands[0].StartS, min(p.last, end)}) {
 		lacking = "no line was completed in the measured time; "
 	}
 	what := "a worker had lines without a result"

@@ -239,6 +239,9 @@ type CeilingState struct {
 	// Limit is the ceiling in requests; 0 where another detector than requests counts.
 	Limit       float64 `json:"limit"`
 	MaxInFlight Value   `json:"max_in_flight"`
+	// Above is the share of the time for which more were in flight than the limit and
+	// the overshoot of a freed slot explain.
+	Above Value `json:"above_ratio"`
 	// Held is the share of the time for which requests of the band waited although the
 	// pool was not full.
 	Held Value `json:"held_ratio"`
@@ -248,6 +251,7 @@ type CeilingState struct {
 type EvictionState struct {
 	Issued         Value              `json:"issued"`
 	ByPriority     map[string]float64 `json:"by_priority"` // of the requests that were made room for
+	ByPhase        map[string]Value   `json:"by_phase"`    // in the measured bands of each phase
 	PerInteractive Value              `json:"per_interactive_request"`
 }
 
