@@ -18,7 +18,7 @@ benchmark-local: build ## run batch-gateway-ci on an emulated stack over real so
 	+@$(RUN) EXPERIMENT=batch-gateway-ci
 
 benchmark-model: build ## run batch-gateway on the model's virtual clock (about a minute)
-	+@$(RUN) -j2 EXPERIMENT=batch-gateway
+	+@start=$$(date +%s) && $(RUN) -j2 EXPERIMENT=batch-gateway && pipelines/speed.sh results/batch-gateway $$(($$(date +%s) - start))
 
 WITHIN ?= 0.05
 agreement: build ## compare the model's two clocks on one arm of each kind (some 6 minutes on a quiet machine)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
@@ -130,6 +131,7 @@ func (f *Folder) Abandon() error { return f.clear() }
 type Lines struct {
 	w     *bufio.Writer
 	sum   hash.Hash
+	crc   hash.Hash32
 	lines int
 	bytes int64
 	buf   []byte
@@ -137,8 +139,8 @@ type Lines struct {
 
 // NewLines returns Lines on w; Flush ends them.
 func NewLines(w io.Writer) *Lines {
-	sum := sha256.New()
-	return &Lines{w: bufio.NewWriterSize(io.MultiWriter(w, sum), 1<<18), sum: sum}
+	sum, crc := sha256.New(), crc32.New(castagnoli)
+	return &Lines{w: bufio.NewWriterSize(io.MultiWriter(w, sum, crc), 1<<18), sum: sum, crc: crc}
 }
 
 // SystemPrompt writes a line of prompts.jsonl.
@@ -202,5 +204,8 @@ func (l *Lines) line() error {
 func (l *Lines) Flush() error { return l.w.Flush() }
 
 func (l *Lines) seal(name string) File {
-	return File{Name: name, Lines: l.lines, Bytes: l.bytes, SHA256: hex.EncodeToString(l.sum.Sum(nil))}
+	return File{
+		Name: name, Lines: l.lines, Bytes: l.bytes,
+		SHA256: hex.EncodeToString(l.sum.Sum(nil)), CRC32C: crcText(l.crc.Sum32()),
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash/crc32"
 )
 
 // LineError says what is wrong with a line of an input file.
@@ -47,14 +48,24 @@ func (f sealedFile) check(read func(line []byte) (field, fault string)) error {
 	if n != f.seal.Lines {
 		return LineError{f.path, n, "", fmt.Sprintf("found %d lines, expected %d (%s)", n, f.seal.Lines, ManifestName)}
 	}
-	if sum := f.sum(); sum != f.seal.SHA256 {
+	if !f.intact() {
+		sum := f.sum()
 		return fmt.Errorf("%s: found SHA-256 %.12s…, expected %.12s… (%s): the file was changed", f.path, sum, f.seal.SHA256, ManifestName)
 	}
 	return nil
 }
 
 // intact reports whether the file is byte for byte what was sealed.
-func (f sealedFile) intact() bool { return f.sum() == f.seal.SHA256 }
+func (f sealedFile) intact() bool {
+	if int64(len(f.data)) == f.seal.Bytes && crcText(crc32.Checksum(f.data, castagnoli)) == f.seal.CRC32C {
+		return true
+	}
+	return f.sum() == f.seal.SHA256
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func crcText(crc uint32) string { return fmt.Sprintf("%08x", crc) }
 
 func (f sealedFile) sum() string {
 	sum := sha256.Sum256(f.data)
