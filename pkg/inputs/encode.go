@@ -14,7 +14,7 @@ func AppendSystemPrompt(dst []byte, s SystemPrompt) []byte {
 	dst = append(dst, `{"system_prompt":`...)
 	dst = strconv.AppendInt(dst, int64(s.SystemPrompt), 10)
 	dst = append(dst, `,"text":`...)
-	dst = appendString(dst, s.Text)
+	dst = AppendString(dst, s.Text)
 	dst = append(dst, `,"tokens":`...)
 	dst = strconv.AppendInt(dst, int64(s.Tokens), 10)
 	return append(dst, "}\n"...)
@@ -31,7 +31,7 @@ func AppendPrompt(dst []byte, p Prompt) []byte {
 		dst = strconv.AppendInt(dst, int64(*p.SystemPrompt), 10)
 	}
 	dst = append(dst, `,"user":`...)
-	dst = appendString(dst, p.User)
+	dst = AppendString(dst, p.User)
 	dst = append(dst, `,"prompt_tokens":`...)
 	dst = strconv.AppendInt(dst, int64(p.PromptTokens), 10)
 	dst = append(dst, `,"max_tokens":`...)
@@ -46,13 +46,13 @@ func AppendDue(dst []byte, d Due) []byte {
 	dst = append(dst, `,"due_ns":`...)
 	dst = strconv.AppendInt(dst, d.DueNS, 10)
 	dst = append(dst, `,"phase":`...)
-	dst = appendString(dst, d.Phase)
+	dst = AppendString(dst, d.Phase)
 	dst = append(dst, `,"cycle":`...)
 	dst = strconv.AppendInt(dst, int64(d.Cycle), 10)
 	dst = append(dst, `,"warmup":`...)
 	dst = strconv.AppendBool(dst, d.Warmup)
 	dst = append(dst, `,"class":`...)
-	dst = appendString(dst, d.Class)
+	dst = AppendString(dst, d.Class)
 	dst = append(dst, `,"prompt":`...)
 	dst = strconv.AppendInt(dst, int64(d.Prompt), 10)
 	if d.InFlight != 0 {
@@ -76,21 +76,21 @@ type JobLine struct {
 // AppendJobLine appends l as a line of an OpenAI Batch input file.
 func AppendJobLine(dst []byte, l JobLine) []byte {
 	dst = append(dst, `{"custom_id":`...)
-	dst = appendString(dst, l.CustomID)
+	dst = AppendString(dst, l.CustomID)
 	dst = append(dst, `,"method":"POST","url":"/v1/chat/completions","body":{"model":`...)
-	dst = appendString(dst, l.Model)
+	dst = AppendString(dst, l.Model)
 	dst = append(dst, `,"messages":[`...)
 	if l.System != "" {
 		dst = append(dst, `{"role":"system","content":`...)
-		dst = appendString(dst, l.System)
+		dst = AppendString(dst, l.System)
 		dst = append(dst, "},"...)
 	}
 	dst = append(dst, `{"role":"user","content":`...)
-	dst = appendString(dst, l.User)
+	dst = AppendString(dst, l.User)
 	dst = append(dst, `}]`...)
 	if l.CacheSalt != "" {
 		dst = append(dst, `,"cache_salt":`...)
-		dst = appendString(dst, l.CacheSalt)
+		dst = AppendString(dst, l.CacheSalt)
 	}
 	dst = append(dst, `,"max_tokens":`...)
 	dst = strconv.AppendInt(dst, int64(l.MaxTokens), 10)
@@ -100,8 +100,8 @@ func AppendJobLine(dst []byte, l JobLine) []byte {
 	return append(dst, "}}\n"...)
 }
 
-// appendString appends s as a JSON string.
-func appendString(dst []byte, s string) []byte {
+// AppendString appends s as a JSON string.
+func AppendString(dst []byte, s string) []byte {
 	if !plain(s) {
 		quoted, err := json.Marshal(s)
 		if err != nil {

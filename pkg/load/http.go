@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -30,7 +29,7 @@ func (t HTTPTransport) Start(req *Request, done func(Attempt)) (cancel func()) {
 }
 
 func (t HTTPTransport) attempt(ctx context.Context, req *Request) Attempt {
-	body, err := json.Marshal(req.Chat)
+	body, err := newBody(req.Chat)
 	if err != nil {
 		return Attempt{Status: record.StatusProtocolError, Error: "encoding the request: " + err.Error()}
 	}

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -96,39 +95,42 @@ func (c *Client) Stream(ctx context.Context, call Call, observer Observer) (r Re
 			r.Status, r.Error = record.StatusTimeout, bitten
 		}
 	}()
+	body := &requestBody{data: call.Body}
+	sent := int64(len(call.Body))
 	t := &trace{clock: c.now, observer: observer, dog: dog}
 	defer t.close()
-	req, err := c.request(httptrace.WithClientTrace(ctx, t.hooks()), call)
+	req, err := c.request(httptrace.WithClientTrace(ctx, t.hooks()), call, body)
 	if err != nil {
 		return c.broken(ctx, r, err)
 	}
 	resp, err := c.client().Do(req)
 	if err != nil {
-		t.into(&r, int64(len(call.Body)))
+		t.into(&r, sent)
 		return c.broken(ctx, r, err)
 	}
 	defer resp.Body.Close()
 
 	t.answered()
 	dog.gotHeaders()
-	t.into(&r, int64(len(call.Body)))
+	body.release()
+	t.into(&r, sent)
 	r.HTTPStatus = resp.StatusCode
 	r.DroppedReason = resp.Header.Get(HeaderDroppedReason)
 	r.Endpoint = resp.Header.Get(HeaderInferencePod)
 	if observer != nil {
 		observer.Headers(r.HeadersAt, resp.StatusCode, resp.Header)
 	}
-	body := &answerBody{r: resp.Body, left: c.answerLimit()}
-	defer func() { r.BytesReceived = body.read }()
+	answer := &answerBody{r: resp.Body, left: c.answerLimit()}
+	defer func() { r.BytesReceived = answer.read }()
 
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return c.refusal(ctx, r, resp, body)
+		return c.refusal(ctx, r, resp, answer)
 	case kind == "application/json":
-		return c.whole(ctx, r, body)
+		return c.whole(ctx, r, answer)
 	}
-	return c.follow(ctx, cancel, r, body, t.readClock(resp), watched(dog, observer))
+	return c.follow(ctx, cancel, r, answer, t.readClock(resp), watched(dog, observer))
 }
 
 // follow reads a stream.
@@ -250,15 +252,16 @@ func plainError(err error) string {
 	return op.Op + ": " + op.Err.Error()
 }
 
-func (c *Client) request(ctx context.Context, call Call) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, call Call, body *requestBody) (*http.Request, error) {
 	path := call.Path
 	if path == "" {
 		path = ChatPath
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(c.BaseURL, "/")+path, bytes.NewReader(call.Body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(c.BaseURL, "/")+path, nil)
 	if err != nil {
 		return nil, err
 	}
+	body.into(req)
 	req.Header.Set("Accept", "text/event-stream, application/json")
 	req.Header.Set("Content-Type", "application/json")
 	prepare(req, c.APIKey, c.Header, call.Header)

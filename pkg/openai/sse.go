@@ -55,9 +55,10 @@ const (
 	// log probabilities and stay far below it.
 	DefaultEventLimit = 1 << 20
 
-	// readSpace is what a read is offered at least. net/http's connections read
-	// 4 KiB at a time: with less room, one read of the socket would need two calls.
-	readSpace = 4 << 10
+	// readSpace is what a read is offered at least: some events. net/http's connections
+	// read 4 KiB of the socket at a time and keep what has no room here, so that more
+	// would only take memory (BenchmarkClientMemory in pkg/load).
+	readSpace = 1 << 10
 
 	// emptyReads is how many reads may bring neither a byte nor an error.
 	emptyReads = 100

@@ -105,6 +105,9 @@ func NewHTTPClient(d Dialling) *http.Client {
 			MaxIdleConns:        0,
 			MaxIdleConnsPerHost: 1 << 16,
 			IdleConnTimeout:     90 * time.Second,
+			// Enough for the headers. The bodies of requests go past it, and a stream keeps
+			// it until its end.
+			WriteBufferSize: 1 << 10,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
