@@ -8,8 +8,10 @@
 // times are the schedule's alone: a slow answer never delays the next request, and
 // how late a request left is recorded with it.
 //
-// The package draws no schedule and judges no cell: cmd/bg-gen writes the inputs,
-// pkg/analysis reads the rows. cmd/bg-load calls it:
+// The package judges no cell, only the generator itself (record.LoadHealth): cmd/bg-gen
+// writes the inputs, pkg/analysis reads the rows. Calibration, Sweep and SelfTest are runs
+// after runs, whose inputs they make themselves; a Shard is a part of a run. cmd/bg-load
+// calls it:
 //
 //	cell, err := load.CreateCell(dir, identity, false)
 //	err = load.Run(ctx, load.Options{Stack: stack, Inputs: set, Output: cell})

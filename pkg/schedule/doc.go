@@ -1,4 +1,5 @@
-// Package schedule turns phases and an arrival process into due times.
+// Package schedule turns phases and their arrival processes, traces among them, into due
+// times.
 //
 // A schedule is drawn before the run from its own seeded stream and written to a
 // file, so that every arm replays the same one. The package knows no prompts and
