@@ -79,6 +79,7 @@ func (f *modelFlight) End(at kernel.Time, end sim.End) {
 		}
 		a.OutputTokens, a.TokenSource = &n, record.TokensFromContinuousUsage
 	}
+	f.of.tokenizer.Reuse(f.call)
 	f.done(*a)
 }
 

@@ -11,7 +11,8 @@ import (
 type Call struct {
 	ID    string // x-request-id
 	Model string
-	// Prompt holds the token ids of the rendered chat template (pkg/token).
+	// Prompt holds the token ids of the rendered chat template (pkg/token). What they
+	// are is read until the End of the call; their number stays.
 	Prompt    []uint32
 	MaxTokens int
 	IgnoreEOS bool

@@ -59,6 +59,27 @@ func TestTokenizerForgetsNothingItGaveAway(t *testing.T) {
 	}
 }
 
+func TestAPromptThatWasGivenBackBecomesAnotherOne(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	var tokenizer Tokenizer
+	for i := range 200 {
+		request := chat(random, "system prompt")
+		call := tokenizer.NewCall("a", request)
+		want := NewCall("a", request)
+		if !slices.Equal(call.Prompt, want.Prompt) || call.Output() != want.Output() {
+			t.Fatalf("call %d: the ids are not those of its text", i)
+		}
+		if i%3 > 0 {
+			tokenizer.Reuse(call)
+		}
+	}
+	first := tokenizer.NewCall("a", chat(random, "system prompt"))
+	tokenizer.Reuse(first)
+	if second := tokenizer.NewCall("b", chat(random, "system prompt")); &second.Prompt[0] != &first.Prompt[0] {
+		t.Error("the memory of the first prompt was not used again")
+	}
+}
+
 func TestTextIsTheTokensOneAfterTheOther(t *testing.T) {
 	for _, o := range []Output{OutputOf(nil), OutputOf([]uint32{7}), OutputOf([]uint32{1, 2, 3})} {
 		var want strings.Builder
