@@ -8,10 +8,12 @@ import (
 	"syscall"
 
 	"bgbench/pkg/cli"
+	"bgbench/pkg/scrape"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	scrape.LimitMemory()
 	os.Exit(run(ctx, cli.OSEnv(), os.Args))
 }

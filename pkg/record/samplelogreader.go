@@ -23,6 +23,32 @@ type sampleLogReader struct {
 	lastAt int64
 
 	packed, payload []byte
+	texts           map[string]*string // of all series, each once
+}
+
+// once returns the one copy of a text.
+func (l *sampleLogReader) once(text string) *string {
+	known := l.texts[text]
+	if known == nil {
+		if l.texts == nil {
+			l.texts = make(map[string]*string)
+		}
+		known = &text
+		l.texts[text] = known
+	}
+	return known
+}
+
+// share makes the texts that a series has in common with others those of the others.
+func (l *sampleLogReader) share(s *Sample) {
+	for _, text := range []*string{&s.Experiment, &s.Arm, &s.Source, &s.Metric, &s.Canonical, &s.Type} {
+		*text = *l.once(*text)
+	}
+	for _, column := range s.promoted() {
+		if *column != nil {
+			*column = l.once(**column)
+		}
+	}
 }
 
 // openSampleLog reads the magic and the first frame, which has the metadata that was
@@ -120,6 +146,7 @@ func (l *sampleLogReader) decode(b logBytes) ([]Sample, error) {
 		if err := json.Unmarshal(text, &s.shape); err != nil {
 			return nil, err
 		}
+		l.share(&s.shape)
 		l.series = append(l.series, s)
 	}
 	n, err := b.count()

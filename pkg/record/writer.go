@@ -137,7 +137,11 @@ func SetMeta(w *Writer[Sample], key, value string) error {
 	if w.file == nil {
 		return fmt.Errorf("writing %s: %w", w.path, os.ErrClosed)
 	}
-	w.stream.(*sampleLog).setMeta(key, value)
+	log, ok := w.stream.(*sampleLog)
+	if !ok {
+		return fmt.Errorf("writing %s: found metadata for rows that are not logged", w.path)
+	}
+	log.setMeta(key, value)
 	return nil
 }
 
@@ -176,7 +180,7 @@ func (w *Writer[T]) end(last func(rowWriter[T]) error) (closed bool, err error) 
 	if closing := w.file.Close(); err == nil && closing != nil {
 		err = fmt.Errorf("writing %s: %w", Partial(w.path), closing)
 	}
-	w.file = nil
+	w.file, w.stream = nil, nil // what it knows of the rows may go
 	return false, err
 }
 

@@ -26,28 +26,16 @@ const accept = "application/vnd.google.protobuf;proto=io.prometheus.client.Metri
 // maxPage is far above any page that is a page (a busy vLLM server has 100 KB).
 const maxPage = 64 << 20
 
-// fetch gets a /metrics page.
-func fetch(ctx context.Context, client *http.Client, address string) (exposition, error) {
-	page, header, err := get(ctx, client, address)
-	if err != nil {
-		return exposition{}, err
-	}
-	if isOpenMetrics(header) {
-		return exposition{openMetrics: page}, nil
-	}
-	families, err := parse(header, page)
-	return exposition{families: families}, err
-}
-
 func isOpenMetrics(header http.Header) bool {
 	kind, _, err := mime.ParseMediaType(header.Get("Content-Type"))
 	return err == nil && kind == expfmt.OpenMetricsType
 }
 
-func get(ctx context.Context, client *http.Client, address string) ([]byte, http.Header, error) {
+// fetch gets a /metrics page into body.
+func fetch(ctx context.Context, client *http.Client, address string, body *bytes.Buffer) (http.Header, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	request.Header.Set("Accept", accept)
 	response, err := client.Do(request)
@@ -56,20 +44,20 @@ func get(ctx context.Context, client *http.Client, address string) ([]byte, http
 		if errors.As(err, &wrapped) { // the caller names the URL
 			err = wrapped.Err
 		}
-		return nil, nil, err
+		return nil, err
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, nil, fmt.Errorf("found status %s, expected 200 OK", response.Status)
+		return nil, fmt.Errorf("found status %s, expected 200 OK", response.Status)
 	}
-	page, err := io.ReadAll(io.LimitReader(response.Body, maxPage+1))
-	if err != nil {
-		return nil, nil, err
+	body.Reset()
+	if _, err := body.ReadFrom(io.LimitReader(response.Body, maxPage+1)); err != nil {
+		return nil, err
 	}
-	if len(page) > maxPage {
-		return nil, nil, fmt.Errorf("found more than %d bytes", maxPage)
+	if body.Len() > maxPage {
+		return nil, fmt.Errorf("found more than %d bytes", maxPage)
 	}
-	return page, response.Header, nil
+	return response.Header, nil
 }
 
 // parse returns the families of a page sorted by name.

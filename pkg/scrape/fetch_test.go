@@ -58,9 +58,9 @@ func TestServersAreAskedForProtobufThenTextAndMayAnswerWithOpenMetrics(t *testin
 	for _, path := range []string{"/", "/text", "/openmetrics"} {
 		page := newPage("s", record.Sample{})
 		for range 2 {
-			got, err := fetch(t.Context(), server.Client(), server.URL+path)
+			header, err := fetch(t.Context(), server.Client(), server.URL+path, &page.body)
 			if err == nil {
-				err = page.read(got, at)
+				err = page.read(header, at)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -96,10 +96,10 @@ func TestEndpointThatNeedsATokenIsDownWithoutIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fetch(t.Context(), client, server.URL); err != nil {
+	if _, err := fetch(t.Context(), client, server.URL, new(bytes.Buffer)); err != nil {
 		t.Error(err)
 	}
-	if _, err := fetch(t.Context(), server.Client(), server.URL); err == nil || !strings.Contains(err.Error(), "found status 401 Unauthorized") {
+	if _, err := fetch(t.Context(), server.Client(), server.URL, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "found status 401 Unauthorized") {
 		t.Errorf("found %v", err)
 	}
 }
@@ -123,9 +123,10 @@ func TestPagesThatAreNoneAreRefused(t *testing.T) {
 				w.Write([]byte(c.body))
 			}))
 			defer server.Close()
-			got, err := fetch(t.Context(), server.Client(), server.URL)
+			page := newPage("s", record.Sample{})
+			header, err := fetch(t.Context(), server.Client(), server.URL, &page.body)
 			if err == nil {
-				err = newPage("s", record.Sample{}).read(got, at)
+				err = page.read(header, at)
 			}
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("found error %v, expected %s", err, c.want)

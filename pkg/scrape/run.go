@@ -245,14 +245,14 @@ func (cfg *Config) scrape(ctx context.Context, t *target) []record.Sample {
 	limited, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
 	at := time.Now()
-	exposed, err := fetch(limited, cfg.Client, t.URL)
+	header, err := fetch(limited, cfg.Client, t.URL, &t.page.body)
 	took := time.Since(at)
 	if err != nil && ctx.Err() != nil {
 		return nil
 	}
 	t.Scrapes++
 	if err == nil {
-		err = t.page.read(exposed, at)
+		err = t.page.read(header, at)
 	}
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {

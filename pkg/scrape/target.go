@@ -1,23 +1,22 @@
 package scrape
 
 import (
+	"bytes"
+	"net/http"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
 
 	"bgbench/pkg/record"
 )
 
-// exposition is a /metrics page: families, or OpenMetrics text.
-type exposition struct {
-	families    []*dto.MetricFamily
-	openMetrics []byte
-}
-
 // page makes rows of the pages of an endpoint, in whatever format they come.
 type page struct {
 	classic *Page
+	known   knownText
 	text    *textPage
+	body    bytes.Buffer    // of the last page
 	rows    []record.Sample // of the last page
 }
 
@@ -26,17 +25,31 @@ func newPage(source string, base record.Sample) *page {
 	return &page{classic: NewPage(source, base), text: newTextPage(base)}
 }
 
-// read takes the rows of a page, or none of a broken one.
-func (p *page) read(from exposition, at time.Time) error {
-	if from.openMetrics == nil {
-		p.rows = p.classic.Append(p.rows[:0], from.families, at)
-		return nil
+// read takes the rows of the page in body, or none of a broken one.
+func (p *page) read(header http.Header, at time.Time) (err error) {
+	format := expfmt.ResponseFormat(header).FormatType()
+	if isOpenMetrics(header) {
+		if p.rows, err = p.text.append(p.rows[:0], p.body.Bytes(), at); err != nil {
+			p.rows = p.rows[:0]
+		}
+		return err
 	}
-	var err error
-	if p.rows, err = p.text.append(p.rows[:0], from.openMetrics, at); err != nil {
+	var known bool
+	if format == expfmt.TypeTextPlain {
+		if p.rows, known = p.known.read(p.rows[:0], p.body.Bytes(), at); known {
+			return nil
+		}
+	}
+	families, err := parse(header, p.body.Bytes())
+	if err != nil {
 		p.rows = p.rows[:0]
+		return err
 	}
-	return err
+	p.rows = p.classic.Append(p.rows[:0], families, at)
+	if format == expfmt.TypeTextPlain {
+		p.known.learn(p.body.Bytes(), p.rows)
+	}
+	return nil
 }
 
 // scrapeResult is what is known of a scrape beside its page.
