@@ -335,6 +335,7 @@ func BenchmarkModelRun(b *testing.B) {
 	}{
 		{"s2-default", "default", "s2-ungated", nil, default3},
 		{"s4-default", "default", "s4-flow-control-aimd", nil, default3},
+		{"s4-default-one-replica", "default", "s4-flow-control-aimd", nil, nil},
 		{"kv-bound", "default", "e-none", kvBound, func(o *Options) {
 			o.Stack.Arm.Engine.MaxNumSeqs, o.Stack.Arm.Router.MaxConcurrency = 128, 128
 			o.Stack.Model, o.Stack.MaxModelLen = "Qwen/Qwen2.5-32B", 16384
@@ -348,7 +349,7 @@ func BenchmarkModelRun(b *testing.B) {
 				run.stackChange(&o)
 			}
 			b.ReportAllocs()
-			simulated := 0.0
+			simulated, cpu := 0.0, 0.0
 			for b.Loop() {
 				out := &kept{}
 				o.Output = out
@@ -356,8 +357,11 @@ func BenchmarkModelRun(b *testing.B) {
 					b.Fatal(err)
 				}
 				simulated += out.meta.Load.SimulatedSeconds
+				cpu += out.meta.Load.CPUSeconds
 			}
 			b.ReportMetric(simulated/b.Elapsed().Seconds(), "simulated-s/s")
+			b.ReportMetric(simulated/cpu, "simulated-s/cpu-s")
+			b.ReportMetric(cpu/float64(b.N), "cpu-s/op")
 		})
 	}
 }
@@ -367,7 +371,7 @@ func kvBound(p *spec.Profile) {
 	p.Prompt.SystemPrompts = spec.SystemPrompts{}
 	p.Prompt.ISL = spec.Distribution{Type: "uniform", Min: 2000, Max: 8000}
 	p.Prompt.OSL = spec.Distribution{Type: "uniform", Min: 256, Max: 2000}
-	p.Interactive.Phases = []spec.Phase{{Name: "steady", Rate: 1, Duration: spec.Duration(180 * time.Second)}}
+	p.Interactive.Phases = []spec.Phase{{Name: "steady", Class: record.ClassInteractive, Rate: 1, Duration: spec.Duration(180 * time.Second)}}
 	p.Interactive.Cycles, p.Interactive.WarmupCycles = 1, 0
 	p.Interactive.RequestTimeout = spec.Duration(time.Hour)
 	p.Batch.Jobs = []spec.Job{{Name: "A", Requests: 64, Window: spec.Duration(time.Hour)}, {Name: "B", Requests: 64, Window: spec.Duration(time.Hour)}}
@@ -376,7 +380,7 @@ func kvBound(p *spec.Profile) {
 
 func peers(p *spec.Profile) {
 	p.Prompt.SystemPrompts = spec.SystemPrompts{}
-	p.Interactive.Phases = []spec.Phase{{Name: "steady", Rate: 15, Duration: spec.Duration(720 * time.Second)}}
+	p.Interactive.Phases = []spec.Phase{{Name: "steady", Class: record.ClassInteractive, Rate: 15, Duration: spec.Duration(720 * time.Second)}}
 	p.Interactive.Cycles, p.Interactive.WarmupCycles = 1, 0
 	p.Interactive.RequestTimeout = spec.Duration(time.Hour)
 	p.Batch.Jobs = nil

@@ -2,7 +2,7 @@
 //
 // There are three rows: Request (one per attempt), Job (one per poll of a batch
 // job) and Sample (one per scraped value). The Go struct is the schema. Rows at
-// rest are Parquet, written by parquet-go; rows on a pipe or in an unfinished
+// rest are Parquet, in parquet-go's formats; rows on a pipe or in an unfinished
 // file are an Arrow IPC stream, because Parquet needs its footer to be read. The
 // unfinished file of samples is a log that is many times smaller.
 //
