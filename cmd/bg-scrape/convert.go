@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-
 	ucli "github.com/urfave/cli/v2"
 
 	"bgbench/pkg/cli"
@@ -16,14 +14,15 @@ func convertCommand(env cli.Env) *ucli.Command {
 		Name:      "convert",
 		Usage:     "turn OpenMetrics text into Parquet and Parquet into OpenMetrics text",
 		ArgsUsage: "FILE",
-		Description: "FILE is OpenMetrics text with timestamps, or a file of samples, and becomes the other.\n" +
+		Description: "FILE is OpenMetrics text with timestamps, or a file of samples, and becomes the other;\n" +
+			"- is standard input.\n" +
 			"With --wide either becomes a Parquet file with a column for each series, for notebooks.\n\n" +
 			cli.Examples(
 				"bg-scrape convert metrics.om -o metrics.parquet",
 				"bg-scrape convert cell/metrics.parquet -o metrics.om && promtool tsdb create-blocks-from openmetrics metrics.om data",
 				"bg-scrape convert cell/metrics.parquet --wide --metric vllm:num_requests_running -o wide.parquet"),
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FILE`, or - for text on standard output"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FILE`, or - for standard output"},
 			&ucli.BoolFlag{Name: "wide", Usage: "a column for each series"},
 			&ucli.StringSliceFlag{Name: "metric", Usage: "only series of metric `NAME` in a wide file (default: all but buckets)"},
 			&ucli.StringFlag{Name: "experiment", Usage: "`NAME` in the rows of text that has none"},
@@ -35,19 +34,12 @@ func convertCommand(env cli.Env) *ucli.Command {
 			if err := checkConvert(c); err != nil {
 				return err
 			}
-			in, err := os.Open(c.Args().First())
-			if err != nil {
-				return cli.Usage(err)
-			}
-			defer in.Close()
-			base := record.Sample{
-				Experiment: c.String("experiment"), Arm: c.String("arm"), Trial: int32(c.Int("trial")), Source: c.String("source"),
-			}
-			err = scrape.Convert(in, c.Args().First(), base, c.String("output"), env.Stdout, c.Bool("wide"), c.StringSlice("metric"))
-			if err != nil {
-				return cli.Usage(err)
-			}
-			return nil
+			return scrape.Convert(scrape.Conversion{
+				From: c.Args().First(), To: c.String("output"), Wide: c.Bool("wide"), Metrics: c.StringSlice("metric"),
+				Base: record.Sample{
+					Experiment: c.String("experiment"), Arm: c.String("arm"), Trial: int32(c.Int("trial")), Source: c.String("source"),
+				},
+			}, env.Stdin, env.Stdout)
 		},
 	}
 }

@@ -14,7 +14,7 @@ type Sample struct {
 	Metric    string  `parquet:"metric,dict"`
 	Canonical string  `parquet:"canonical,dict"`
 	Value     float64 `parquet:"value"`
-	Type      string  `parquet:"type,dict"` // counter, gauge, histogram, summary, untyped
+	Type      string  `parquet:"type,dict"` // counter, gauge, histogram, summary, untyped; derived by an expression
 
 	// The labels that queries ask for, as columns of their own.
 	Pod       *string `parquet:"pod,dict"`

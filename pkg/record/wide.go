@@ -22,6 +22,9 @@ const maxWide = 4000
 // ErrTooWide is found in the error of samples that make too many columns.
 var ErrTooWide = errors.New("too many series for columns")
 
+// ErrNothingWide is the error of samples that have none of the metrics.
+var ErrNothingWide = errors.New("found no samples of these metrics")
+
 // WriteWide writes samples as a Parquet file with a row for each source and instant, and
 // a column for each series: named canonical where a metric has one series a source, and
 // canonical{label="value"} with the labels that tell its series apart. Histograms have
@@ -44,7 +47,7 @@ func WriteWide(w io.Writer, samples iter.Seq2[Sample, error], metrics ...string)
 		}
 	}
 	if len(p.rows) == 0 {
-		return 0, errors.New("found no samples of these metrics")
+		return 0, ErrNothingWide
 	}
 	return len(p.rows), p.write(w)
 }

@@ -11,30 +11,92 @@ import (
 	"bgbench/pkg/record"
 )
 
-// Convert reads a file of samples, OpenMetrics text or rows, and writes the file called
-// path: rows become text and text becomes rows, or either becomes a wide file. Of a
-// wide file, metrics are the names that it is to have; base has the columns of rows
-// that the text does not name.
-func Convert(in *os.File, name string, base record.Sample, path string, stdout io.Writer, wide bool, metrics []string) error {
+// Conversion is what a user says of a Convert.
+type Conversion struct {
+	From, To string        // files; - for the streams
+	Base     record.Sample // columns of rows that text has none of
+	// Wide makes a file with a column for each series, of Metrics if there are any.
+	Wide    bool
+	Metrics []string
+}
+
+// Convert makes rows of OpenMetrics text and OpenMetrics text of rows, or a wide file of
+// either. Rows on standard output are an Arrow IPC stream.
+func Convert(c Conversion, stdin io.Reader, stdout io.Writer) error {
+	in, name, done, err := c.open(stdin)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	defer done()
 	isRows, err := hasRows(in)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", name, err)
 	}
-	if !isRows && !wide {
-		return ImportFile(in, name, base, path)
-	}
-	rows, done, err := rowsOf(in, name, base, isRows, filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer done()
-	return cli.WriteFile(stdout, path, func(w io.Writer) error {
-		if !wide {
-			return Export(w, record.SortSamples(filepath.Dir(path), rows.All()))
+	switch {
+	case isRows && c.Wide:
+		return writeWide(c, in.Name(), stdout)
+	case isRows:
+		return writeText(c, in.Name(), stdout)
+	case c.Wide:
+		folder, err := os.MkdirTemp(filepath.Dir(c.To), ".convert-*")
+		if err != nil {
+			return err
 		}
-		_, err := record.WriteWide(w, rows.All(), metrics...)
-		if errors.Is(err, record.ErrTooWide) {
-			err = cli.WithHint(err, "name those that matter with --metric")
+		defer os.RemoveAll(folder)
+		long := filepath.Join(folder, "long.parquet")
+		if err := ImportFile(in, name, c.Base, long); err != nil {
+			return err
+		}
+		return writeWide(c, long, stdout)
+	case c.To == "-":
+		return importStream(in, name, c.Base, stdout)
+	}
+	return ImportFile(in, name, c.Base, c.To)
+}
+
+// open opens what is read, which is read twice: standard input goes to a file first.
+func (c Conversion) open(stdin io.Reader) (in *os.File, name string, done func(), err error) {
+	if c.From != "-" {
+		in, err = os.Open(c.From)
+		return in, c.From, func() { in.Close() }, err
+	}
+	if in, err = os.CreateTemp("", "bg-scrape-*"); err != nil {
+		return nil, "", nil, err
+	}
+	done = func() { in.Close(); os.Remove(in.Name()) }
+	if _, err = io.Copy(in, stdin); err == nil {
+		_, err = in.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		done()
+	}
+	return in, "standard input", done, err
+}
+
+func writeText(c Conversion, from string, stdout io.Writer) error {
+	rows, err := record.ReadFile[record.Sample](from)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	defer rows.Close()
+	return cli.WriteFile(stdout, c.To, func(w io.Writer) error {
+		return Export(w, record.SortSamples(filepath.Dir(c.To), rows.All()))
+	})
+}
+
+func writeWide(c Conversion, from string, stdout io.Writer) error {
+	rows, err := record.ReadFile[record.Sample](from)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	defer rows.Close()
+	return cli.WriteFile(stdout, c.To, func(w io.Writer) error {
+		_, err := record.WriteWide(w, rows.All(), c.Metrics...)
+		switch {
+		case errors.Is(err, record.ErrTooWide):
+			return cli.WithHint(cli.Usage(err), "name those that matter with --metric")
+		case errors.Is(err, record.ErrNothingWide):
+			return cli.Usage(err)
 		}
 		return err
 	})
@@ -51,31 +113,4 @@ func hasRows(in io.ReadSeeker) (bool, error) {
 	_, err = in.Seek(0, io.SeekStart)
 	begin := string(head[:n])
 	return begin == "PAR1" || begin == "BGS1" || begin == "\xff\xff\xff\xff", err
-}
-
-// rowsOf opens rows, those of a text by way of a file in dir that is gone when done is
-// called.
-func rowsOf(in *os.File, name string, base record.Sample, isRows bool, dir string) (rows *record.Reader[record.Sample], done func(), err error) {
-	if isRows {
-		rows, err = record.ReadFile[record.Sample](name)
-		if err != nil {
-			return nil, nil, err
-		}
-		return rows, func() { rows.Close() }, nil
-	}
-	folder, err := os.MkdirTemp(dir, ".convert-*")
-	if err != nil {
-		return nil, nil, err
-	}
-	remove := func() { os.RemoveAll(folder) }
-	long := filepath.Join(folder, "long.parquet")
-	if err := ImportFile(in, name, base, long); err != nil {
-		remove()
-		return nil, nil, err
-	}
-	if rows, err = record.ReadFile[record.Sample](long); err != nil {
-		remove()
-		return nil, nil, err
-	}
-	return rows, func() { rows.Close(); remove() }, nil
 }

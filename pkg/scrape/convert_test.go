@@ -207,12 +207,7 @@ func TestWideFileHasAColumnASeriesAndARowAnInstant(t *testing.T) {
 	}
 	convert := func(metrics ...string) (*parquet.Schema, []parquet.Row) {
 		t.Helper()
-		in, err := os.Open(long)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer in.Close()
-		if err := Convert(in, long, record.Sample{}, wide, io.Discard, true, metrics); err != nil {
+		if err := Convert(Conversion{From: long, To: wide, Wide: true, Metrics: metrics}, nil, io.Discard); err != nil {
 			t.Fatal(err)
 		}
 		out, err := os.Open(wide)

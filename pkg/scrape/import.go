@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"bgbench/pkg/cli"
 	"bgbench/pkg/record"
 )
 
@@ -58,16 +59,38 @@ func ImportFile(in io.ReadSeeker, name string, base record.Sample, path string) 
 	if err != nil {
 		return err
 	}
+	if err := importTo(out.Write, in, name, base); err != nil {
+		return errors.Join(err, out.Abandon(), os.Remove(record.Partial(path)))
+	}
+	return out.Close()
+}
+
+// importStream is Import into an Arrow IPC stream.
+func importStream(in io.ReadSeeker, name string, base record.Sample, w io.Writer) error {
+	out, err := record.NewStreamWriter[record.Sample](w, nil)
+	if err != nil {
+		return err
+	}
+	if err := importTo(out.Write, in, name, base); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// importTo fails with a usage error where the text is to blame.
+func importTo(write func(...record.Sample) error, in io.ReadSeeker, name string, base record.Sample) error {
 	rows := 0
-	err = Import(in, base, func(some []record.Sample) error {
+	var writing error
+	err := Import(in, base, func(some []record.Sample) error {
 		rows += len(some)
-		return out.Write(some...)
+		writing = write(some...)
+		return writing
 	})
 	if err == nil && rows == 0 {
 		err = errors.New("found no samples")
 	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", name, err), out.Abandon(), os.Remove(record.Partial(path)))
+	if err == nil || writing != nil {
+		return writing
 	}
-	return out.Close()
+	return cli.Usage(fmt.Errorf("%s: %w", name, err))
 }

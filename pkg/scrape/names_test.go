@@ -22,6 +22,14 @@ func TestNamesLeadToTheCanonicalName(t *testing.T) {
 		{"inference_objective_normalized_time_per_output_token_seconds", false, "llm_d_epp_request_ntpot_seconds"},
 		{"llm_d_router_epp_input_tokens", false, "llm_d_epp_request_input_tokens"}, // two renames
 		{"batch_processor_aimd_decreases_total", true, "batch_processor_aimd_decreases_total"},
+		{"batch_processor_aimd_concurrency_limit", false, "batch_processor_aimd_concurrency_limit"},
+		{"vllm:num_requests_running", false, "vllm:num_requests_running"},
+		{"vllm:num_requests_waiting", false, "vllm:num_requests_waiting"},
+		{"vllm:time_per_output_token_seconds", false, "vllm:inter_token_latency_seconds"},
+		{"vllm:time_to_first_token_seconds", false, "vllm:time_to_first_token_seconds"},
+		{"inference_extension_flow_control_queue_size", false, "llm_d_epp_flow_control_queue_size"},
+		{"llm_d_router_epp_flow_control_revocations_issued_total", true, "llm_d_epp_flow_control_revocations_issued_total"},
+		{"llm_d_async_async_dispatch_budget", false, "llm_d_async_async_dispatch_budget"},
 	} {
 		if got := renamed.canonical(c.name, c.counter); got != c.want {
 			t.Errorf("%s: found %s, expected %s", c.name, got, c.want)
