@@ -4,7 +4,7 @@ TOOLS := bg-gen bg-deploy bg-load bg-scrape bg-analyze bg-report
 RUN   := $(MAKE) --no-print-directory -f pipelines/experiment.mk
 
 .DELETE_ON_ERROR:
-.PHONY: help build test test-browser race lint bench fuzz npm benchmark-local benchmark-model agreement clean
+.PHONY: help build test test-browser race lint bench fuzz npm benchmark-local benchmark-model agreement published clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,17 +14,23 @@ build: $(TOOLS:%=bin/%) ## build the six tools into bin/
 bin/%: FORCE
 	@go build -o $@ ./cmd/$*
 
-benchmark-local: build ## run batch-gateway-ci on an emulated stack over real sockets (some 6 minutes)
+benchmark-local: build ## run batch-gateway-ci on an emulated stack over real sockets (some 13 minutes)
 	+@$(RUN) EXPERIMENT=batch-gateway-ci
 
 benchmark-model: build ## run batch-gateway on the model's virtual clock (about a minute)
 	+@start=$$(date +%s) && $(RUN) -j2 EXPERIMENT=batch-gateway && pipelines/speed.sh results/batch-gateway $$(($$(date +%s) - start))
 
 WITHIN ?= 0.05
-agreement: build ## compare the model's two clocks on one arm of each kind (some 6 minutes on a quiet machine)
+agreement: build ## compare the model's two clocks on one arm of each kind (some 8 minutes on a quiet machine)
 	+@$(RUN) EXPERIMENT=agreement SETS=target=model OUT=results/agreement-model
 	+@$(RUN) EXPERIMENT=agreement SETS=target=local OUT=results/agreement-local
 	bin/bg-analyze check --baseline results/agreement-model/results.json --within $(WITHIN) results/agreement-local/results.json
+
+# What the table in docs/model.md is made of. UPDATE=1 writes it.
+PUBLISHED := holdback reserve-sweep eviction-isolation eviction eviction-long-prompts kv-bound batch-gateway upstream-values
+published: build ## hold the model against published runs (some minutes)
+	+@for experiment in $(PUBLISHED); do $(RUN) -j2 EXPERIMENT=$$experiment || exit 1; done
+	go test -tags published -count=1 ./pipelines $(if $(UPDATE),-update)
 
 test: npm ## run the tests
 	go test ./...
