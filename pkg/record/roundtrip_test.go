@@ -67,7 +67,9 @@ func throughParquet[T Row](t *testing.T, rows []T, batch int) []T {
 	must(t, err)
 	for part := range slices.Chunk(rows, batch) {
 		must(t, w.Write(part...))
+		w.mu.Lock()
 		must(t, w.stream.Flush())
+		w.mu.Unlock()
 	}
 	must(t, w.Close())
 	return readAll[T](t, path)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,7 +55,8 @@ func pick(rows []record.Sample, source, metric string, start time.Time) string {
 
 func TestRoundsKeepToTheGridAndNoneIsCaughtUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n, start := 0, time.Now()
+		start := time.Now()
+		var n atomic.Int64
 		var rows []record.Sample
 		ctx, cancel := context.WithTimeout(t.Context(), 6500*time.Millisecond)
 		defer cancel()
@@ -65,12 +67,11 @@ func TestRoundsKeepToTheGridAndNoneIsCaughtUp(t *testing.T) {
 				if r.URL.Host == "b" {
 					return "y 1\n", nil
 				}
-				n++
-				return fmt.Sprintf("x %d\n", n), waitFor(r, 300*time.Millisecond)
+				return fmt.Sprintf("x %d\n", n.Add(1)), waitFor(r, 300*time.Millisecond)
 			})},
 			Write: func(some []record.Sample) error {
 				rows = append(rows, some...)
-				if n == 2 && some[0].Metric == "x" {
+				if n.Load() == 2 && some[0].Metric == "x" {
 					time.Sleep(2500 * time.Millisecond) // a disk that hangs
 				}
 				return nil
