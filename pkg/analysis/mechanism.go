@@ -97,15 +97,11 @@ func (c *cell) unseen(metric string) Value {
 // counted is the rise of a counter that appears with its first use. It is 0 where
 // another metric of the same component shows that the component was asked.
 func (c *cell) counted(metric, witness string) Value {
-	return c.countedIn(metric, witness, c.measuredTime())
-}
-
-func (c *cell) countedIn(metric, witness string, in span) Value {
 	tracks := c.tracks(metric)
 	if len(tracks) == 0 && (c.start.IsZero() || len(c.tracks(witness)) == 0) {
 		return c.absent(metric)
 	}
-	return measured(rises(tracks, in), len(tracks))
+	return measured(rises(tracks, c.measuredTime()), len(tracks))
 }
 
 func (c *cell) aimd() *AIMDState {
@@ -289,7 +285,9 @@ func (c *cell) eviction() *EvictionState {
 	}
 	in := c.measuredTime()
 	for _, phase := range phaseNames(c.meta.Profile.Interactive) {
-		e.ByPhase[phase] = c.evictionsIn(phase)
+		if e.ByPhase[phase] = e.Issued; e.Issued.Value != nil {
+			e.ByPhase[phase] = c.evictionsIn(phase, tracks)
+		}
 	}
 	for _, priority := range valuesOf(tracks, "priority") {
 		e.ByPriority[priority] = rises(with(tracks, "priority", priority), in)
@@ -313,23 +311,16 @@ func (c *cell) eviction() *EvictionState {
 }
 
 // evictionsIn counts those of the measured bands of a phase.
-func (c *cell) evictionsIn(phase string) Value {
-	sum := Value{}
-	for i, b := range c.measuredBands(phase) {
-		v := c.countedIn(metricEvictions, metricRouterRequests, span{b.StartS, b.EndS})
-		if v.Value == nil {
-			return v
-		}
-		if i == 0 {
-			sum = v
-			continue
-		}
-		sum = measured(*sum.Value+*v.Value, sum.N)
-	}
-	if sum.Value == nil {
+func (c *cell) evictionsIn(phase string, tracks []track) Value {
+	bands := c.measuredBands(phase)
+	if len(bands) == 0 {
 		return missing(0, "the phase is not measured")
 	}
-	return sum
+	sum := 0.0
+	for _, b := range bands {
+		sum += rises(tracks, span{b.StartS, b.EndS})
+	}
+	return measured(sum, len(tracks))
 }
 
 func (c *cell) gate() *GateState {
