@@ -133,11 +133,7 @@ func RangeToFile(ctx context.Context, cfg RangeConfig, path string) (RangeReport
 	if err != nil {
 		return RangeReport{}, err
 	}
-	cfg.Write = func(rows []record.Sample) error { return out.Write(rows...) }
-	report, err := Range(ctx, cfg)
-	if err == nil && report.Rows == 0 {
-		err = errNothing(cfg)
-	}
+	report, err := rangeTo(ctx, cfg, out.Write)
 	if err == nil && len(report.Warnings) > 0 {
 		err = setWarnings(out, report.Warnings)
 	}
@@ -148,17 +144,23 @@ func RangeToFile(ctx context.Context, cfg RangeConfig, path string) (RangeReport
 	return report, out.Close()
 }
 
+// rangeTo is Range into a writer; no samples are an error.
+func rangeTo(ctx context.Context, cfg RangeConfig, write func(...record.Sample) error) (RangeReport, error) {
+	cfg.Write = func(rows []record.Sample) error { return write(rows...) }
+	report, err := Range(ctx, cfg)
+	if err == nil && report.Rows == 0 {
+		err = errNothing(cfg)
+	}
+	return report, err
+}
+
 // RangeToStream is Range into an Arrow IPC stream.
 func RangeToStream(ctx context.Context, cfg RangeConfig, w io.Writer) (RangeReport, error) {
 	out, err := record.NewStreamWriter[record.Sample](w, nil)
 	if err != nil {
 		return RangeReport{}, err
 	}
-	cfg.Write = func(rows []record.Sample) error { return out.Write(rows...) }
-	report, err := Range(ctx, cfg)
-	if err == nil && report.Rows == 0 {
-		err = errNothing(cfg)
-	}
+	report, err := rangeTo(ctx, cfg, out.Write)
 	if err != nil {
 		return report, err
 	}
