@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"bgbench/pkg/openai"
 	"bgbench/pkg/record"
 )
@@ -53,7 +55,7 @@ func ParseHeaders(lines []string) (http.Header, error) {
 		name, value, ok := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
 		switch {
-		case !ok || !headerName(name) || !headerValue(value):
+		case !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value):
 			return nil, fmt.Errorf("header: found %q, expected NAME: VALUE", line)
 		case strings.EqualFold(name, "Authorization"):
 			return nil, errors.New("header: found Authorization, expected the API key in a file or in BG_API_KEY, where no list of processes shows it")
@@ -61,21 +63,6 @@ func ParseHeaders(lines []string) (http.Header, error) {
 		h.Add(name, value)
 	}
 	return h, nil
-}
-
-// headerName reports whether a name is a token of RFC 9110.
-func headerName(name string) bool {
-	for _, c := range name {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", c) {
-			return false
-		}
-	}
-	return name != ""
-}
-
-// headerValue reports whether a value fits on the line of a header.
-func headerValue(value string) bool {
-	return !strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f })
 }
 
 // ReadAPIKey reads the file of an API key.
@@ -94,7 +81,7 @@ func ReadAPIKey(path string) (openai.Secret, error) {
 // ParseAPIKey takes the blanks around a key off. Its errors do not tell the key.
 func ParseAPIKey(text string) (openai.Secret, error) {
 	text = strings.TrimSpace(text)
-	if text == "" || !headerValue(text) {
+	if text == "" || !httpguts.ValidHeaderFieldValue(text) {
 		return "", fmt.Errorf("found %d characters that are no key, expected one line", len(text))
 	}
 	return openai.Secret(text), nil
@@ -203,7 +190,7 @@ func (c Connection) Check() error {
 	if c.MaxAnswerBytes < 0 {
 		return fmt.Errorf("largest answer: found %d bytes, expected 0 or more", c.MaxAnswerBytes)
 	}
-	if c.Tenant != "" && !headerValue(c.Tenant) {
+	if c.Tenant != "" && !httpguts.ValidHeaderFieldValue(c.Tenant) {
 		return fmt.Errorf("tenant: found %q, expected the value of a header", c.Tenant)
 	}
 	_, err := c.open("", "")
