@@ -98,14 +98,14 @@ func (d *decoder) decodeStruct(t *tree, v reflect.Value, path string) {
 	}
 }
 
-// instead says what an unknown key may have meant: a key beside it that is spelled
-// alike, or the same key elsewhere.
+// instead says what an unknown key may have meant: the same key elsewhere, or one beside
+// it that is spelled alike.
 func (d *decoder) instead(key, path string, siblings []string) string {
-	if near := nearest(key, siblings); near != "" {
-		return fmt.Sprintf("did you mean %s?", join(path, near))
-	}
 	if elsewhere := findKey(d.root, key, ""); elsewhere != "" {
 		return fmt.Sprintf("did you mean %s?", elsewhere)
+	}
+	if near := nearest(key, siblings); near != "" {
+		return fmt.Sprintf("did you mean %s?", join(path, near))
 	}
 	return "expected one of " + strings.Join(siblings, ", ")
 }

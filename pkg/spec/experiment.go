@@ -13,6 +13,8 @@ type Experiment struct {
 	Margin   float64 `yaml:"margin" json:"margin"`     // non-inferiority margin as a ratio: 0.1 is 10 %
 	Profile  Profile `yaml:"profile" json:"profile"`
 	Arms     []Arm   `yaml:"arms" json:"arms"`
+	// Chains are compared step by step, beside every arm with the baseline.
+	Chains []Chain `yaml:"chains,omitempty" json:"chains,omitempty"`
 }
 
 // Targets of bg-deploy.

@@ -70,6 +70,7 @@ func (e Experiment) problems() problems {
 			is.hintLast("did you mean %s?", near)
 		}
 	}
+	e.chainProblems(&is)
 	return is
 }
 

@@ -15,6 +15,8 @@ type Profile struct {
 	Interactive Interactive `yaml:"interactive" json:"interactive"`
 	Batch       Batch       `yaml:"batch" json:"batch"`
 	Drain       Drain       `yaml:"drain" json:"drain"`
+	// SLO decides which requests of the schedule are good ones; nil asks for nothing.
+	SLO *SLO `yaml:"slo,omitempty" json:"slo,omitempty"`
 }
 
 // Prompt describes the texts of the classes that say nothing else.

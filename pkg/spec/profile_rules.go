@@ -29,6 +29,7 @@ func (p Profile) problems() problems {
 	p.fit(&is)
 	p.Interactive.problems(&is, "interactive")
 	p.Batch.problems(&is, "batch")
+	p.SLO.problems(&is, "slo")
 	is.check(p.Drain.Interactive >= 0, "drain.interactive", "found %s, expected 0 or more", p.Drain.Interactive)
 	is.check(p.Drain.Jobs >= 0, "drain.jobs", "found %s, expected 0 or more", p.Drain.Jobs)
 	return is
