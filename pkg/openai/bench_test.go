@@ -129,9 +129,24 @@ func BenchmarkByteScan(b *testing.B) {
 	}
 }
 
-// BenchmarkChunk compares the scanner with encoding/json on one chunk.
+// BenchmarkChunk compares the template and the scanner with encoding/json on one chunk.
 func BenchmarkChunk(b *testing.B) {
-	data := bytes.TrimSpace(vllmStream(3)[2])[len("data: "):]
+	stream := vllmStream(3)
+	data := bytes.TrimSpace(stream[2])[len("data: "):]
+	b.Run("template", func(b *testing.B) {
+		var p chunkParser
+		var c chunk
+		if err := p.parse(bytes.TrimSpace(stream[1])[len("data: "):], &c); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		b.SetBytes(int64(len(data)))
+		for b.Loop() {
+			if !p.template.read(&p.scan, data, &c) {
+				b.Fatal("the chunk has another form than the one before it")
+			}
+		}
+	})
 	b.Run("scanner", func(b *testing.B) {
 		var p chunkParser
 		var c chunk

@@ -26,14 +26,20 @@ func (c *chunk) output() bool {
 }
 
 // chunkParser parses chunks and keeps buffers between them. Chunks of the shapes
-// that servers send are scanned in one pass without allocation; anything else goes
-// to encoding/json, which also decides what is an error.
+// that servers send are scanned in one pass without allocation, and compared with the
+// last one before that; anything else goes to encoding/json, which also decides what is
+// an error.
 type chunkParser struct {
-	scan chunkScanner
+	scan     chunkScanner
+	template template
 }
 
 func (p *chunkParser) parse(data []byte, c *chunk) error {
+	if p.template.read(&p.scan, data, c) {
+		return nil
+	}
 	if p.scan.chunk(data, c) {
+		p.template.learn(&p.scan, data, c)
 		return nil
 	}
 	return decodeChunk(data, c)

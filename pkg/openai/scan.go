@@ -16,6 +16,8 @@ type chunkScanner struct {
 	pos  int
 	bad  bool
 	text []byte // decoded strings that hold escapes
+
+	holes []hole // values of data that a template leaves open, in the order of data
 }
 
 // deepest bounds the nesting that the scanner follows. Log probabilities of chat
@@ -24,7 +26,7 @@ const deepest = 16
 
 // chunk scans data into c and reports whether it understood every byte.
 func (s *chunkScanner) chunk(data []byte, c *chunk) bool {
-	s.data, s.pos, s.bad, s.text = data, 0, false, s.text[:0]
+	s.data, s.pos, s.bad, s.text, s.holes = data, 0, false, s.text[:0], s.holes[:0]
 	*c = chunk{cached: -1, thought: -1}
 	s.space()
 	s.top(c)
@@ -84,7 +86,7 @@ func (s *chunkScanner) choice(c *chunk) {
 			}
 		case "text":
 			text++
-			completion = s.strOrNull()
+			completion = s.openText(contentHole)
 		case "finish_reason":
 			finish++
 			c.finish = s.strOrNull()
@@ -106,13 +108,13 @@ func (s *chunkScanner) delta(c *chunk) {
 		switch string(s.key()) {
 		case "content":
 			content++
-			c.content = s.strOrNull()
+			c.content = s.openText(contentHole)
 		case "reasoning":
 			reasoning++
-			thought = s.strOrNull()
+			thought = s.openText(reasoningHole)
 		case "reasoning_content":
 			older++
-			olderThought = s.strOrNull()
+			olderThought = s.openText(reasoningHole)
 		case "tool_calls":
 			tools++
 			if !s.null() {
@@ -140,10 +142,10 @@ func (s *chunkScanner) usage(c *chunk) {
 			c.usage.PromptTokens = s.count()
 		case "completion_tokens":
 			completion++
-			c.usage.CompletionTokens = s.count()
+			c.usage.CompletionTokens = s.openCount(completionTokensHole)
 		case "total_tokens":
 			total++
-			c.usage.TotalTokens = s.count()
+			c.usage.TotalTokens = s.openCount(totalTokensHole)
 		case "prompt_tokens_details":
 			promptDetails++
 			if !s.null() {
@@ -264,6 +266,25 @@ func (s *chunkScanner) strOrNull() []byte {
 		return nil
 	}
 	return s.str()
+}
+
+// openText is strOrNull, whose text a template leaves open.
+func (s *chunkScanner) openText(kind holeKind) []byte {
+	if s.null() {
+		return nil
+	}
+	from := s.pos
+	text := s.str()
+	s.holes = append(s.holes, hole{from, s.pos, kind})
+	return text
+}
+
+// openCount is count, whose digits a template leaves open.
+func (s *chunkScanner) openCount(kind holeKind) int {
+	from := s.pos
+	n := s.count()
+	s.holes = append(s.holes, hole{from, s.pos, kind})
+	return n
 }
 
 // escaped reads the rest of a string from its first backslash on.

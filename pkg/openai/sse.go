@@ -96,6 +96,9 @@ func (d *Decoder) LastRead() time.Time { return d.at }
 func (d *Decoder) Next() (Event, error) {
 	d.dropEvent()
 	for {
+		if d.takeEvent() {
+			return Event{Data: d.data(), At: d.at}, nil
+		}
 		for d.scan < d.end {
 			complete, err := d.takeLine()
 			if err != nil {
@@ -110,6 +113,30 @@ func (d *Decoder) Next() (Event, error) {
 		}
 		d.err = d.fill()
 	}
+}
+
+// takeEvent takes the event that comes next, if it has the form that model servers
+// send and lies in the buffer whole: a data line with a space after the colon, an empty
+// line, and LF at both their ends. It spares that form what all others need
+// (BenchmarkDecoder).
+func (d *Decoder) takeEvent() bool {
+	const field = "data: "
+	if d.skipLF || !d.started || d.dataLines > 0 || len(d.name) > 0 || d.scan != d.line {
+		return false
+	}
+	window := d.buf[d.scan:d.end]
+	if len(window) < len(field) || string(window[:len(field)]) != field {
+		return false
+	}
+	length := bytes.IndexByte(window, '\n')
+	if length < 0 || length > d.limit || length+1 == len(window) || window[length+1] != '\n' || bytes.IndexByte(window[:length], '\r') >= 0 {
+		return false
+	}
+	d.dataLines = 1
+	d.dataFrom, d.dataTo = d.scan+len(field), d.scan+length
+	d.scan += length + 2
+	d.line = d.scan
+	return true
 }
 
 // Unfinished returns the data of the event that the end of the stream cut off,

@@ -79,6 +79,7 @@ func NewHTTPClient(d Dialling) *http.Client {
 	}
 	dialer := net.Dialer{Timeout: d.ConnectTimeout, KeepAlive: 15 * time.Second}
 	epoch := d.Clock()
+	buffers := new(readBuffers)
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!d.HTTP2)
 	protocols.SetHTTP2(d.HTTP2)
@@ -94,7 +95,7 @@ func NewHTTPClient(d Dialling) *http.Client {
 				if d.Dialled != nil {
 					d.Dialled.Add(1)
 				}
-				return &stampedConn{Conn: conn, clock: d.Clock, epoch: epoch}, nil
+				return newStampedConn(conn, buffers, d.Clock, epoch), nil
 			},
 			TLSClientConfig:     d.TLS,
 			TLSHandshakeTimeout: d.ConnectTimeout,
@@ -105,39 +106,11 @@ func NewHTTPClient(d Dialling) *http.Client {
 			MaxIdleConns:        0,
 			MaxIdleConnsPerHost: 1 << 16,
 			IdleConnTimeout:     90 * time.Second,
-			// Enough for the headers. The bodies of requests go past it, and a stream keeps
-			// it until its end.
+			// Enough for the headers. The bodies of requests go past it, those of answers
+			// come from the buffers, and a stream keeps both until its end.
 			WriteBufferSize: 1 << 10,
+			ReadBufferSize:  1 << 10,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-}
-
-// stampedConn remembers when the socket was read last. The body of an answer is
-// read through buffers, the first bytes of it by net/http's own goroutine together
-// with the headers: only the socket knows when they came.
-type stampedConn struct {
-	net.Conn
-	clock func() time.Time
-	epoch time.Time
-	last  atomic.Int64 // nanoseconds after epoch
-}
-
-func (c *stampedConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	c.last.Store(int64(c.clock().Sub(c.epoch)))
-	return n, err
-}
-
-func (c *stampedConn) lastRead() time.Time {
-	return c.epoch.Add(time.Duration(c.last.Load()))
-}
-
-// stamped finds the stamping connection below conn, nil if there is none.
-func stamped(conn net.Conn) *stampedConn {
-	if over, ok := conn.(*tls.Conn); ok {
-		conn = over.NetConn()
-	}
-	c, _ := conn.(*stampedConn)
-	return c
 }
