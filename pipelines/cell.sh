@@ -41,9 +41,13 @@ fi
 mkdir -p "$work"
 echo $$ >"$work/pid"
 
+inputs=$(awk -F '\t' -v arm="$arm" -v trial="$trial" '
+	NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+	$column["arm"] == arm && $column["trial"] == trial { print $column["inputs"] }' "$out/plan.tsv")
+
 "$bin/bg-deploy" exec --experiment "$out/experiment.yaml" --arm "$arm" --trial "$trial" -o "$work/stack.json" -- \
 	"$bin/bg-scrape" run --stack "$work/stack.json" --trial "$trial" -o "$work/metrics.parquet" -- \
-	"$bin/bg-load" run --stack "$work/stack.json" --inputs "$out/inputs/t$trial" -o "$work"
+	"$bin/bg-load" run --stack "$work/stack.json" --inputs "$out/$inputs" -o "$work"
 
 rm -f "$work/pid"
 rm -rf "$cell"

@@ -32,7 +32,7 @@ frozen: | $(BIN)/bg-gen
 $(OUT)/experiment.yaml: | $(BIN)/bg-gen
 	@pipelines/freeze.sh $(OUT) $(ASKED)
 
-$(OUT)/plan.tsv: $(OUT)/experiment.yaml
+$(OUT)/plan.tsv: $(OUT)/experiment.yaml pipelines/plan.awk
 	@$(BIN)/bg-gen plan $< > $@.partial && mv $@.partial $@
 
 # plan.mk says the same as plan.tsv in make's words: CELLS in run order, a rule a cell.
@@ -41,8 +41,9 @@ $(OUT)/plan.mk: $(OUT)/plan.tsv pipelines/plan.awk
 
 include $(OUT)/plan.mk
 
+# The folder of a trial is tK, or POINT/tK where a key of the profile is swept.
 $(OUT)/inputs/%/inputs.json: $(OUT)/experiment.yaml
-	@$(BIN)/bg-gen inputs --experiment $< --trial $(subst t,,$*) -o $(@D)
+	@$(BIN)/bg-gen inputs --experiment $< --trial $(patsubst t%,%,$(notdir $*)) $(patsubst %/,--point %,$(filter-out ./,$(dir $*))) -o $(@D)
 
 $(OUT)/results.json: $(CELLS)
 	$(BIN)/bg-analyze compare $(OUT) -o $@ --summary $(OUT)/summary.parquet

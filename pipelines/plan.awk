@@ -1,4 +1,4 @@
-# plan.tsv (header, then cell arm trial seed dir estimate_s) to rules for make. The
+# plan.tsv (header, then cell arm trial seed dir estimate_s inputs) to rules for make. The
 # folder stays $(OUT), so that an experiment can be moved.
 BEGIN { FS = "\t" }
 NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
@@ -6,7 +6,7 @@ NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	arm = $column["arm"]; trial = $column["trial"]
 	done = "$(OUT)/" $column["dir"] "/run-metadata.json"
 	cells = cells " \\\n\t" done
-	rules = rules done ": $(OUT)/inputs/t" trial "/inputs.json | frozen\n"
+	rules = rules done ": $(OUT)/" $column["inputs"] "/inputs.json | frozen\n"
 	rules = rules "\t@$(CELL) $(OUT) " arm " " trial "\n\n"
 }
 END {

@@ -21,6 +21,7 @@ func inputsCommand() *ucli.Command {
 			&ucli.StringFlag{Name: "experiment", Aliases: []string{"e"}, Usage: "`NAME` or file of the experiment"},
 			&ucli.StringFlag{Name: "profile", Aliases: []string{"p"}, Usage: "`NAME` or file of a profile, in place of an experiment"},
 			&ucli.IntFlag{Name: "trial", Value: 1, Usage: "trial `K`, from 1"},
+			&ucli.StringFlag{Name: "point", Usage: "`NAME` of the point, in an experiment that sweeps keys of its profile"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`DIR` to write; - prints the lines of prompts.jsonl"},
 			setFlag("experiment or the profile"),
 		},
@@ -47,6 +48,8 @@ func trialOf(c *ucli.Context) (draw.Trial, error) {
 		return t, cli.Usagef("--output: found nothing, expected a folder or -")
 	case c.String("experiment") != "" && c.String("profile") != "":
 		return t, cli.Usagef("found --experiment and --profile, expected one of them")
+	case c.String("point") != "" && c.String("experiment") == "":
+		return t, cli.Usagef("--point: found %q without --experiment, expected an experiment that sweeps its profile", c.String("point"))
 	case c.String("experiment") != "":
 		e, err := spec.LoadExperiment(c.String("experiment"), c.StringSlice("set"))
 		if err != nil {
@@ -55,7 +58,11 @@ func trialOf(c *ucli.Context) (draw.Trial, error) {
 		if t.Number > e.Trials {
 			return t, cli.Usagef("--trial: found %d, expected 1 to %d, the trials of experiment %s", t.Number, e.Trials, e.Name)
 		}
-		t.Experiment, t.Profile = e.Name, e.Profile
+		point, err := e.Workload(c.String("point"))
+		if err != nil {
+			return t, cli.Usagef("--point: %w", err)
+		}
+		t.Experiment, t.Point, t.Profile = e.Name, point.Name, point.Profile
 	case c.String("profile") != "":
 		p, err := spec.LoadProfile(c.String("profile"), c.StringSlice("set"))
 		if err != nil {

@@ -36,9 +36,9 @@ func planCommand() *ucli.Command {
 
 func printPlan(stdout io.Writer, cells []spec.Cell) error {
 	w := bufio.NewWriter(stdout)
-	fmt.Fprintln(w, "cell\tarm\ttrial\tseed\tdir\testimate_s")
+	fmt.Fprintln(w, "cell\tarm\ttrial\tseed\tdir\testimate_s\tinputs")
 	for _, c := range cells {
-		fmt.Fprintf(w, "%d\t%s\t%d\t%d\t%s\t%.1f\n", c.Index, c.Arm, c.Trial, c.Seed, c.Dir, c.EstimateSeconds)
+		fmt.Fprintf(w, "%d\t%s\t%d\t%d\t%s\t%.1f\t%s\n", c.Index, c.Arm, c.Trial, c.Seed, c.Dir, c.EstimateSeconds, c.Inputs)
 	}
 	return w.Flush()
 }

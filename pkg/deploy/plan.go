@@ -43,7 +43,7 @@ func Plan(r Request) (Stack, error) {
 		return Stack{}, cli.Usagef("target: found %q, expected %s or %s", plan.Target, spec.TargetModel, spec.TargetLocal)
 	}
 	plan.Model, plan.MaxModelLen = profile.Model, profile.MaxModelLen
-	plan.Seed = profile.Seed + int64(r.Trial) - 1
+	plan.Seed = profile.TrialSeed(r.Trial)
 	plan.RunID = runID(plan, r.Trial)
 	// What the emulated components would refuse at their start is the user's input.
 	if _, err := stack.New(kernel.NewVirtual(), plan.ModelConfig()); err != nil {
@@ -80,11 +80,11 @@ func (s *Stack) resolve(r Request) (spec.Profile, error) {
 	if len(r.Sets) > 0 {
 		return spec.Profile{}, fmt.Errorf("--set cannot change an arm of an experiment: change the experiment")
 	}
-	s.Arm, s.Experiment = arm, e.Name
+	s.Arm, s.Experiment, s.Point = arm, e.Name, e.SweptOf(arm.Name).Point
 	if s.Target == "" {
 		s.Target = e.Target
 	}
-	return e.Profile, nil
+	return e.ProfileOf(arm.Name), nil
 }
 
 // ModelConfig is the stack model that s describes.

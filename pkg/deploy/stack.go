@@ -18,6 +18,7 @@ type Stack struct {
 	RunID         string   `json:"run_id"`
 	Target        string   `json:"target"`
 	Experiment    string   `json:"experiment"`
+	Point         string   `json:"point,omitempty"` // whose inputs the arm replays, in a sweep over the profile
 	Arm           spec.Arm `json:"arm"` // resolved
 	// Model and MaxModelLen come from the profile: they configure the engine.
 	Model       string `json:"model"`

@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"fmt"
+	"path"
 
 	"bgbench/pkg/spec"
 )
@@ -41,6 +42,7 @@ type Due struct {
 type Manifest struct {
 	SchemaVersion int          `json:"schema_version"` // 1
 	Experiment    string       `json:"experiment"`
+	Point         string       `json:"point,omitempty"` // of a sweep over the profile
 	Trial         int          `json:"trial"`
 	Seed          int64        `json:"seed"`
 	Profile       spec.Profile `json:"profile"` // resolved
@@ -55,7 +57,7 @@ func (m Manifest) CacheSalt() string {
 	if !m.Profile.Prompt.CacheSalt {
 		return ""
 	}
-	return fmt.Sprintf("%s/t%d", m.Experiment, m.Trial)
+	return path.Join(m.Experiment, m.Point, fmt.Sprintf("t%d", m.Trial))
 }
 
 // File seals one file of the folder.

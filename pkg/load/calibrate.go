@@ -184,7 +184,7 @@ func drawInputs(stack deploy.Stack, p spec.Profile, trial int) (set *inputs.Set,
 		return nil, nil, err
 	}
 	clean = func() { os.RemoveAll(dir) }
-	t := draw.Trial{Experiment: stack.Experiment, Profile: p, Number: trial}
+	t := draw.Trial{Experiment: stack.Experiment, Point: stack.Point, Profile: p, Number: trial}
 	if t.Experiment == "" {
 		t.Experiment = p.Name
 	}

@@ -44,6 +44,9 @@ func IdentityOf(s deploy.Stack, set *inputs.Set) (Identity, error) {
 	if s.Experiment != "" && s.Experiment != m.Experiment {
 		return Identity{}, fmt.Errorf("the stack is of experiment %q, the inputs are of %q", s.Experiment, m.Experiment)
 	}
+	if s.Experiment != "" && s.Point != m.Point {
+		return Identity{}, fmt.Errorf("the stack is of point %q of the sweep, the inputs are of %q", s.Point, m.Point)
+	}
 	if s.Model != m.Profile.Model {
 		return Identity{}, fmt.Errorf("the stack serves model %q, the inputs are for %q", s.Model, m.Profile.Model)
 	}

@@ -74,7 +74,7 @@ func (g Gateway) problems(is *problems, path, dispatch string) {
 	is.check(g.RequestTimeout > 0, join(path, "requestTimeout"), "found %s, expected more than 0", g.RequestTimeout)
 	is.check(g.MaxRetries >= 0, join(path, "maxRetries"), "found %d, expected 0 or more", g.MaxRetries)
 	is.check(g.InitialBackoff > 0, join(path, "initialBackoff"), "found %s, expected more than 0", g.InitialBackoff)
-	is.check(g.MaxBackoff >= g.InitialBackoff, join(path, "maxBackoff"), "%s is below initialBackoff %s", g.MaxBackoff, g.InitialBackoff)
+	is.check(g.MaxBackoff >= g.InitialBackoff, join(path, "maxBackoff"), "found %s, expected initialBackoff %s or more", g.MaxBackoff, g.InitialBackoff)
 	is.oneOf(join(path, "inferenceGateway"), g.InferenceGateway, InferenceGatewayGlobal, InferenceGatewayPerModel)
 	g.Concurrency.problems(is, join(path, "concurrency"))
 	g.restartProblems(is, join(path, "restarts"), dispatch)
@@ -83,13 +83,13 @@ func (g Gateway) problems(is *problems, path, dispatch string) {
 // The llm-d batch gateway's processor refuses to start on the same three faults.
 func (c Concurrency) problems(is *problems, path string) {
 	is.check(c.PerEndpoint >= 1, join(path, "perEndpoint"), "found %d, expected 1 or more", c.PerEndpoint)
-	is.check(c.PerEndpoint <= c.Global, join(path, "perEndpoint"), "%d is above global %d", c.PerEndpoint, c.Global)
+	is.check(c.PerEndpoint <= c.Global, join(path, "perEndpoint"), "found %d, expected global %d or less", c.PerEndpoint, c.Global)
 	if !c.AIMD.Enabled {
 		return
 	}
 	at := join(path, "aimd")
 	is.check(c.AIMD.Min >= 1, join(at, "min"), "found %d, expected 1 or more", c.AIMD.Min)
-	is.check(c.AIMD.Min <= c.PerEndpoint, join(at, "min"), "%d is above perEndpoint %d", c.AIMD.Min, c.PerEndpoint)
+	is.check(c.AIMD.Min <= c.PerEndpoint, join(at, "min"), "found %d, expected perEndpoint %d or less", c.AIMD.Min, c.PerEndpoint)
 	is.check(c.AIMD.BackoffFactor > 0 && c.AIMD.BackoffFactor < 1, join(at, "backoffFactor"),
 		"found %s, expected a number between 0 and 1, both excluded", decimal(c.AIMD.BackoffFactor))
 	is.check(c.AIMD.AdditiveIncrease >= 1, join(at, "additiveIncrease"), "found %d, expected 1 or more", c.AIMD.AdditiveIncrease)
@@ -103,7 +103,7 @@ func (e Engine) problems(is *problems, path string) {
 	is.check(slices.Contains(TensorParallelSizes(), e.TensorParallelSize), join(path, "tensorParallelSize"),
 		"found %d, expected 1, 2, 4 or 8", e.TensorParallelSize)
 	// vLLM's SchedulerConfig refuses it the other way round.
-	is.check(e.MaxNumBatchedTokens >= e.MaxNumSeqs, join(path, "maxNumBatchedTokens"), "%d is below maxNumSeqs %d", e.MaxNumBatchedTokens, e.MaxNumSeqs)
+	is.check(e.MaxNumBatchedTokens >= e.MaxNumSeqs, join(path, "maxNumBatchedTokens"), "found %d, expected maxNumSeqs %d or more", e.MaxNumBatchedTokens, e.MaxNumSeqs)
 	is.check(e.GPUMemoryUtilization > 0 && e.GPUMemoryUtilization <= 1, join(path, "gpuMemoryUtilization"),
 		"found %s, expected a share above 0 and up to 1", decimal(e.GPUMemoryUtilization))
 	is.oneOf(join(path, "schedulingPolicy"), e.SchedulingPolicy, PolicyFCFS, PolicyPriority)

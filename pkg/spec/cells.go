@@ -27,6 +27,7 @@ func (e Experiment) Cells() []Cell {
 				Trial:           trial,
 				Seed:            seed,
 				Dir:             path.Join("cells", arm.Name, fmt.Sprintf("t%d", trial)),
+				Inputs:          e.InputsOf(arm.Name, trial),
 				EstimateSeconds: e.estimate(arm).Seconds(),
 			})
 		}
@@ -46,8 +47,9 @@ const (
 
 // estimate guesses how long a cell takes.
 func (e Experiment) estimate(a Arm) time.Duration {
-	schedule := e.Profile.Batch.Lead.Std() + e.Profile.Interactive.Length()
-	drain := min(e.batchTime(a)-schedule, e.Profile.Drain.Jobs.Std())
+	p := e.ProfileOf(a.Name)
+	schedule := p.Batch.Lead.Std() + p.Interactive.Length()
+	drain := min(p.batchTime(a)-schedule, p.Drain.Jobs.Std())
 	length := schedule + max(drain, 0)
 	if e.Target == TargetModel {
 		return length / virtualSpeed
@@ -65,7 +67,7 @@ func (in Interactive) Length() time.Duration {
 }
 
 // batchTime guesses how long the batch work keeps the servers busy.
-func (e Experiment) batchTime(a Arm) time.Duration {
+func (p Profile) batchTime(a Arm) time.Duration {
 	slots := a.Engine.MaxNumSeqs * a.Engine.Replicas
 	switch a.Dispatch {
 	case DispatchNone:
@@ -80,10 +82,10 @@ func (e Experiment) batchTime(a Arm) time.Duration {
 		slots = min(slots, a.Gateway.Concurrency.PerEndpoint)
 	}
 	requests := 0
-	for _, job := range e.Profile.Batch.Jobs {
+	for _, job := range p.Batch.Jobs {
 		requests += job.Requests
 	}
-	osl := e.Profile.BatchPrompt().OSL
+	osl := p.BatchPrompt().OSL
 	mean := osl.Mean
 	if osl.Type == Uniform {
 		mean = float64(osl.Min+osl.Max) / 2

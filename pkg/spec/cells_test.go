@@ -24,7 +24,7 @@ func TestCellsAreTrialBlocksWithEveryArmOnce(t *testing.T) {
 	seen := map[string]bool{}
 	for i, c := range cells {
 		trial := i/len(e.Arms) + 1
-		want := Cell{i + 1, c.Arm, trial, 42 + int64(trial) - 1, fmt.Sprintf("cells/%s/t%d", c.Arm, trial), c.EstimateSeconds}
+		want := Cell{i + 1, c.Arm, trial, 42 + int64(trial) - 1, fmt.Sprintf("cells/%s/t%d", c.Arm, trial), fmt.Sprintf("inputs/t%d", trial), c.EstimateSeconds}
 		if c != want {
 			t.Errorf("found %+v, want %+v", c, want)
 		}

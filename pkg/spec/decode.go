@@ -38,6 +38,10 @@ func (d *decoder) decode(t *tree, v reflect.Value, path string) {
 	case reflect.Pointer: // a part that need not be there, but is
 		v.Set(reflect.New(v.Type().Elem()))
 		d.decode(t, v.Elem(), path)
+	case reflect.Interface: // any value
+		if plain := t.plain(); plain != nil {
+			v.Set(reflect.ValueOf(plain))
+		}
 	case reflect.Struct:
 		if d.expect(t, mappingForm, path) {
 			d.decodeStruct(t, v, path)
@@ -218,6 +222,36 @@ func expected(k reflect.Kind) string {
 	default:
 		return "a number"
 	}
+}
+
+// plain is t without where it was written: nil, a bool, an int64, a float64, a string,
+// a list or a map.
+func (t *tree) plain() any {
+	switch t.form {
+	case sequenceForm:
+		list := []any{}
+		for _, item := range t.items {
+			list = append(list, item.plain())
+		}
+		return list
+	case mappingForm:
+		fields := map[string]any{}
+		for _, key := range t.keys {
+			fields[key] = t.fields[key].plain()
+		}
+		return fields
+	}
+	if n, ok := integer(t.scalar); ok {
+		return n
+	}
+	if f, ok := number(t.scalar); ok {
+		return f
+	}
+	switch t.scalar.(type) {
+	case bool, nil:
+		return t.scalar
+	}
+	return t.text
 }
 
 // describe names what a tree holds, for an error.

@@ -15,6 +15,10 @@ type Experiment struct {
 	Arms     []Arm   `yaml:"arms" json:"arms"`
 	// Chains are compared step by step, beside every arm with the baseline.
 	Chains []Chain `yaml:"chains,omitempty" json:"chains,omitempty"`
+	// Points are those of a sweep over keys of the profile, Swept what a sweep over any
+	// keys made of the arms. A sweep writes them, nobody else.
+	Points []Point `yaml:"points,omitempty" json:"points,omitempty"`
+	Swept  []Swept `yaml:"swept,omitempty" json:"swept,omitempty"`
 }
 
 // Targets of bg-deploy.
@@ -31,6 +35,9 @@ type Cell struct {
 	Trial int
 	Seed  int64
 	Dir   string // relative to the experiment: cells/<arm>/t<k>
+	// Inputs is the folder of what the cell replays, relative to the experiment:
+	// inputs/t<k>, or inputs/<point>/t<k> in a sweep over keys of the profile.
+	Inputs string
 	// EstimateSeconds is how long the cell will take on the wall clock, roughly.
 	EstimateSeconds float64
 }

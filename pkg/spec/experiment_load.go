@@ -20,6 +20,12 @@ func LoadExperiment(nameOrFile string, sets []string) (Experiment, error) {
 	}
 	var early, late []assignment
 	for _, a := range assignments {
+		if top := a.path[0]; (top == "profile" || top == "profileSet") && len(t.field("points").list()) > 0 {
+			return Experiment{}, HintedError{
+				fmt.Errorf("experiment %s: found points of a sweep over the profile, expected no --set of the profile: each has its own", t.field("points").at),
+				"set it in the experiment that this one was made of",
+			}
+		}
 		if top := a.path[0]; len(a.path) > 1 && (top == "profile" || top == "arms") {
 			late = append(late, a)
 		} else {

@@ -12,8 +12,15 @@ const MaxTrials = 1000
 func (e Experiment) Validate() error { return e.validate(nil) }
 
 func decodeExperiment(t *tree, complete bool) (Experiment, error) {
-	if profile := t.fields["profile"]; profile != nil && !complete {
-		profile.fillProfile()
+	if !complete {
+		if profile := t.fields["profile"]; profile != nil {
+			profile.fillProfile()
+		}
+		for _, point := range t.field("points").list() {
+			if profile := point.field("profile"); profile != nil {
+				profile.fillProfile()
+			}
+		}
 	}
 	var e Experiment
 	faults, origins := decodeInto(t, &e, complete)
@@ -27,9 +34,15 @@ func (e Experiment) validate(origins map[string]origin) error {
 	if faults := e.Profile.problems(); len(faults) > 0 {
 		return faults.err(string(profileKind), e.Profile.Name, below(origins, "profile"))
 	}
+	for i, point := range e.Points {
+		if faults := point.Profile.problems(); len(faults) > 0 {
+			return faults.err(string(profileKind), point.Profile.Name, below(origins, join("points", strconv.Itoa(i))+".profile"))
+		}
+	}
 	for i, arm := range e.Arms {
 		if faults := arm.problems(); len(faults) > 0 {
-			return faults.err(string(armKind), arm.Name, below(origins, join("arms", strconv.Itoa(i))))
+			at := below(origins, join("arms", strconv.Itoa(i)))
+			return faults.where(e.SweptOf(arm.Name).said(), at).err(string(armKind), arm.Name, at)
 		}
 	}
 	return e.problems().err(string(experimentKind), e.Name, origins)
@@ -62,9 +75,10 @@ func (e Experiment) problems() problems {
 		at := join("arms", strconv.Itoa(i))
 		names.add(&is, join(at, "name"), arm.Name)
 		list = append(list, arm.Name)
-		e.fit(&is, at, arm.Engine)
+		e.fit(&is, at, arm)
 	}
-	if _, ok := e.Arm(e.Baseline); !ok && len(list) > 0 {
+	e.pointProblems(&is)
+	if _, ok := e.Arm(e.Baseline); !ok && len(list) > 0 && len(e.Points) == 0 {
 		is.addf("baseline", "found %q, expected one of the arms %s", e.Baseline, strings.Join(list, ", "))
 		if near := nearest(e.Baseline, list); near != "" {
 			is.hintLast("did you mean %s?", near)
@@ -76,10 +90,11 @@ func (e Experiment) problems() problems {
 
 // fit checks what engine and profile ask of each other: without chunked prefill
 // vLLM refuses a token budget below the context length.
-func (e Experiment) fit(is *problems, arm string, engine Engine) {
-	if !engine.EnableChunkedPrefill && engine.MaxNumBatchedTokens < e.Profile.MaxModelLen {
-		is.addf(join(arm, "engine.maxNumBatchedTokens"), "%d is below the profile's maxModelLen %d, which enableChunkedPrefill: false forbids",
-			engine.MaxNumBatchedTokens, e.Profile.MaxModelLen)
+func (e Experiment) fit(is *problems, at string, arm Arm) {
+	engine, most := arm.Engine, e.ProfileOf(arm.Name).MaxModelLen
+	if !engine.EnableChunkedPrefill && engine.MaxNumBatchedTokens < most {
+		is.addf(join(at, "engine.maxNumBatchedTokens"), "%d is below the profile's maxModelLen %d, which enableChunkedPrefill: false forbids",
+			engine.MaxNumBatchedTokens, most)
 	}
 }
 

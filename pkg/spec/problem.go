@@ -58,6 +58,8 @@ func line(what, name string, p problem, origins map[string]origin) string {
 	switch {
 	case !ok:
 		subject += " " + name
+	case at.sweep != "":
+		subject, path = string(experimentKind)+" "+at.String(), "sweep."+at.sweep
 	case at.assignment != "":
 		// The assignment names the path already, unless the fault lies deeper.
 		subject += " " + name + ": " + at.String()
@@ -71,6 +73,19 @@ func line(what, name string, p problem, origins map[string]origin) string {
 		return subject + ": " + p.text
 	}
 	return subject + ": " + path + ": " + p.text
+}
+
+// where adds to each problem what a sweep set elsewhere; one that lies in the value of a
+// sweep names its key already.
+func (p problems) where(set string, origins map[string]origin) problems {
+	var all problems
+	for _, one := range p {
+		if at, _ := lookup(origins, one.path); set != "" && at.sweep == "" {
+			one.text += " (with " + set + ")"
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 func lookup(origins map[string]origin, path string) (origin, bool) {

@@ -1,5 +1,7 @@
 package spec
 
+import "reflect"
+
 // Quirks are behaviours of llm-d's batch gateway that few would ask for and that
 // change results. true is the gateway as it was observed; false is what one would
 // expect of it, so that the difference between two arms is what a quirk costs. Only
@@ -54,4 +56,16 @@ func ObservedQuirks() Quirks {
 		RetryDelayClamped:   true,
 		RestartStartsOver:   true,
 	}
+}
+
+// Off lists the keys of the quirks that are switched off.
+func (q Quirks) Off() []string {
+	var off []string
+	v := reflect.ValueOf(q)
+	for i := range v.NumField() {
+		if !v.Field(i).Bool() {
+			off = append(off, v.Type().Field(i).Tag.Get("yaml"))
+		}
+	}
+	return off
 }

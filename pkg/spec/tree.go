@@ -48,6 +48,7 @@ type origin struct {
 	file       string
 	line       int
 	assignment string
+	sweep      string // the key of the sweep whose value it is
 }
 
 func (o origin) String() string {
@@ -278,4 +279,30 @@ func (t *tree) index(segment string) (int, error) {
 		expected += " or one of " + strings.Join(names, ", ")
 	}
 	return 0, fmt.Errorf("found list index %q, expected %s", segment, expected)
+}
+
+// textTree is text that stands at a place.
+func textTree(text string, at origin) *tree { return &tree{at: at, scalar: text, text: text} }
+
+// field is a key of a mapping and its value.
+type field struct {
+	key   string
+	value *tree
+}
+
+// mappingTree is a mapping that stands at a place.
+func mappingTree(at origin, fields ...field) *tree {
+	t := &tree{at: at, form: mappingForm, fields: map[string]*tree{}}
+	for _, f := range fields {
+		t.put(f.key, f.value)
+	}
+	return t
+}
+
+// scalarText is how a single value was written, empty where there is none.
+func (t *tree) scalarText() string {
+	if t == nil {
+		return ""
+	}
+	return t.text
 }

@@ -98,7 +98,11 @@ func (t Trial) free(dir string) error {
 func (t Trial) describe() string { return describe(t.manifest()) }
 
 func describe(m inputs.Manifest) string {
-	return fmt.Sprintf("trial %d of experiment %s (profile %s, seed %d)", m.Trial, m.Experiment, m.Profile.Name, m.Seed)
+	profile := m.Profile.Name
+	if m.Point != "" {
+		profile += " at " + m.Point
+	}
+	return fmt.Sprintf("trial %d of experiment %s (profile %s, seed %d)", m.Trial, m.Experiment, profile, m.Seed)
 }
 
 // sameProfile compares as the file has it: what JSON does not tell apart is the same.

@@ -14,6 +14,7 @@ import (
 // Trial is what is to be drawn.
 type Trial struct {
 	Experiment string
+	Point      string // of a sweep over the profile; else empty
 	Profile    spec.Profile
 	Number     int // 1-based
 }
@@ -22,6 +23,7 @@ type Trial struct {
 func (t Trial) manifest() inputs.Manifest {
 	return inputs.Manifest{
 		Experiment: t.Experiment,
+		Point:      t.Point,
 		Trial:      t.Number,
 		Seed:       t.seed(),
 		Profile:    t.Profile,

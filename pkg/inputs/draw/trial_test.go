@@ -21,7 +21,7 @@ func trial(t testing.TB, profile string, number int, sets ...string) Trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Trial{"test", p, number}
+	return Trial{"test", "", p, number}
 }
 
 // write draws tr into a new folder and returns the folder.
@@ -193,7 +193,7 @@ func TestDrawingIntoAFolderThatIsThere(t *testing.T) {
 		"an empty folder":    {func(t *testing.T, dir string) { mkdir(t, dir) }, true, ""},
 		"the same trial":     {func(t *testing.T, dir string) { put(t, dir, trial(t, "ci", 1)) }, false, ""},
 		"another trial":      {func(t *testing.T, dir string) { put(t, dir, trial(t, "ci", 2)) }, false, "found trial 2 of experiment test (profile ci, seed 43), expected trial 1"},
-		"another experiment": {func(t *testing.T, dir string) { put(t, dir, Trial{"other", trial(t, "ci", 1).Profile, 1}) }, false, "found trial 1 of experiment other"},
+		"another experiment": {func(t *testing.T, dir string) { put(t, dir, Trial{"other", "", trial(t, "ci", 1).Profile, 1}) }, false, "found trial 1 of experiment other"},
 		"another profile":    {func(t *testing.T, dir string) { put(t, dir, trial(t, "ci", 1, "drain.jobs=2m")) }, false, "drawn from other settings of its profile"},
 		"a stranger's files": {func(t *testing.T, dir string) { mkdir(t, dir); touch(t, filepath.Join(dir, "thesis.tex")) }, false, "found thesis.tex and no inputs.json"},
 		"a damaged manifest": {func(t *testing.T, dir string) { mkdir(t, dir); touch(t, filepath.Join(dir, "inputs.json")) }, false, "found a damaged folder"},
