@@ -43,8 +43,13 @@ type Call struct {
 	// when it is empty.
 	Subset []string
 
-	output Output // of Prompt; the zero Output while nobody has computed it
+	output Output  // of Prompt; the zero Output while nobody has computed it
+	shared *Prefix // that Prompt starts with, if it is known
 }
+
+// Shared returns what the prompt is known to start with like other calls, nil when it
+// is not. Who reads many prompts can remember what it made of this part.
+func (c *Call) Shared() *Prefix { return c.shared }
 
 // Output returns what the call generates.
 func (c *Call) Output() Output {

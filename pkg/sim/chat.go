@@ -13,12 +13,13 @@ func (t *Tokenizer) NewCall(id string, req *openai.ChatRequest) *Call {
 		chars += len(m.Content)
 		roles += len(m.Role)
 	}
-	prompt, output := t.prompt(req.Messages)
+	prompt, output, shared := t.prompt(req.Messages)
 	return &Call{
 		ID:        id,
 		Model:     req.Model,
 		Prompt:    prompt,
 		output:    output,
+		shared:    shared,
 		MaxTokens: req.MaxTokens,
 		IgnoreEOS: req.IgnoreEOS,
 		Priority:  req.Priority,

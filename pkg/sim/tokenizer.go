@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/bits"
+	"unsafe"
 
 	"bgbench/pkg/openai"
 	"bgbench/pkg/token"
@@ -12,28 +13,42 @@ import (
 // follows (BenchmarkNewCall). The zero Tokenizer is ready; it belongs to one
 // goroutine.
 type Tokenizer struct {
-	known map[string]prefix
+	known map[string]*Prefix
+	at    map[textAt]*Prefix       // the same by where their texts are
 	spare [maxSpareBits][][]uint32 // prompts that were given back, by the bits of their capacity
 }
 
 // maxSpareBits is far above the longest context.
 const maxSpareBits = 32
 
-// prefix is what a system prompt at the start of a chat becomes.
-type prefix struct {
+// Prefix is what a system prompt at the start of a chat becomes. All calls of a
+// Tokenizer that start with the same text have the same Prefix.
+type Prefix struct {
 	ids    []uint32
 	output Output // of the ids alone
+}
+
+// Len is the number of tokens.
+func (p *Prefix) Len() int { return len(p.ids) }
+
+// textAt is where in memory a text is: to find that it is a known one without reading
+// it.
+type textAt struct {
+	data *byte
+	size int
 }
 
 // maxKnownPrefixes bounds the memory of a Tokenizer whose callers never repeat
 // themselves.
 const maxKnownPrefixes = 1024
 
-// prompt renders messages and returns the ids, and the output that they have.
-func (t *Tokenizer) prompt(messages []openai.Message) ([]uint32, Output) {
-	start, rest := prefix{output: noPrompt}, messages
+// prompt renders messages and returns the ids, and the output that they have. shared
+// is nil when they do not start with a prefix that is remembered.
+func (t *Tokenizer) prompt(messages []openai.Message) (ids []uint32, output Output, shared *Prefix) {
+	start, rest := &Prefix{output: noPrompt}, messages
 	if len(messages) > 0 && messages[0].Role == "system" {
-		start, rest = t.prefix(messages[0].Content), messages[1:]
+		start, shared = t.prefix(messages[0].Content)
+		rest = messages[1:]
 	}
 	chars := 0
 	for _, m := range rest {
@@ -41,12 +56,12 @@ func (t *Tokenizer) prompt(messages []openai.Message) ([]uint32, Output) {
 	}
 	// Tokens of generated text are some six characters long; a guess that is too
 	// small only costs a copy.
-	ids := append(t.empty(len(start.ids)+chars/5+16), start.ids...)
+	ids = append(t.empty(len(start.ids)+chars/5+16), start.ids...)
 	for _, m := range rest {
 		ids = token.AppendMessage(ids, token.Message{Role: m.Role, Content: m.Content})
 	}
 	ids = token.AppendReply(ids)
-	return ids, start.output.after(ids[len(start.ids):])
+	return ids, start.output.after(ids[len(start.ids):]), shared
 }
 
 // empty returns memory for a prompt of so many ids.
@@ -71,18 +86,26 @@ func (t *Tokenizer) Reuse(call *Call) {
 	}
 }
 
-func (t *Tokenizer) prefix(system string) prefix {
+// prefix returns what a system prompt becomes, twice when it will be remembered.
+func (t *Tokenizer) prefix(system string) (p, known *Prefix) {
+	at := textAt{unsafe.StringData(system), len(system)}
+	if p, ok := t.at[at]; ok {
+		return p, p
+	}
 	p, ok := t.known[system]
-	if ok {
-		return p
-	}
-	p.ids = token.AppendMessage(make([]uint32, 0, len(system)/5+16), token.Message{Role: "system", Content: system})
-	p.output = OutputOf(p.ids)
-	if t.known == nil {
-		t.known = map[string]prefix{}
-	}
-	if len(t.known) < maxKnownPrefixes {
+	if !ok {
+		p = &Prefix{ids: token.AppendMessage(make([]uint32, 0, len(system)/5+16), token.Message{Role: "system", Content: system})}
+		p.output = OutputOf(p.ids)
+		if len(t.known) >= maxKnownPrefixes {
+			return p, nil
+		}
+		if t.known == nil {
+			t.known, t.at = map[string]*Prefix{}, map[textAt]*Prefix{}
+		}
 		t.known[system] = p
 	}
-	return p
+	if len(t.at) < maxKnownPrefixes {
+		t.at[at] = p
+	}
+	return p, p
 }

@@ -12,8 +12,8 @@ const (
 	ReplyOverhead = 3
 )
 
-// Ids of the template's own tokens, below any FNV offset that text can produce
-// in practice; they only need to be distinct.
+// Ids of the template's own tokens. Like those of text they differ but for hash
+// collisions.
 const (
 	idStart uint32 = iota + 1
 	idEnd
@@ -45,13 +45,7 @@ func AppendReply(dst []uint32) []uint32 {
 }
 
 // appendRole appends exactly one id, whatever the role is called.
-func appendRole(dst []uint32, role string) []uint32 {
-	id := uint32(offset32)
-	for i := range len(role) {
-		id = (id ^ uint32(role[i])) * prime32
-	}
-	return append(dst, id)
-}
+func appendRole(dst []uint32, role string) []uint32 { return append(dst, idOf(role)) }
 
 // CountChat returns how many tokens AppendChat would append.
 func CountChat(messages []Message) int {

@@ -8,80 +8,62 @@ import (
 // Count returns the number of tokens in text.
 func Count(text string) int {
 	n := 0
-	for i := 0; i < len(text); {
-		_, size := next(text[i:])
-		if size == 0 {
-			break
+	for {
+		start, end := next(text)
+		if start == end {
+			return n
 		}
-		i += size
+		text = text[end:]
 		n++
 	}
-	return n
 }
 
 // Append appends the ids of the tokens in text to dst. Equal tokens have equal
 // ids; different tokens have different ids but for hash collisions.
 func Append(dst []uint32, text string) []uint32 {
-	for i := 0; i < len(text); {
-		if id, size := shortWord(text[i:]); size > 0 {
-			dst = append(dst, id)
-			i += size
-			continue
+	for len(text) > 0 {
+		if len(text) >= windowSize+8 {
+			ids, n := appendWindow(dst, text)
+			if n > 0 {
+				dst, text = ids, text[n:]
+				continue
+			}
 		}
-		id, size := next(text[i:])
-		if size == 0 {
+		start, end := next(text)
+		if start == end {
 			break
 		}
-		dst = append(dst, id)
-		i += size
+		dst = append(dst, idOf(text[start:end]))
+		text = text[end:]
 	}
 	return dst
 }
 
-const (
-	offset32 = 2166136261
-	prime32  = 16777619
-)
-
-// next returns the id (FNV-1a of its bytes, white space left out) and the length
-// of the token at the start of text, leading white space included; a length of 0
-// means that only white space is left.
-func next(text string) (id uint32, size int) {
-	i := 0
-	for i < len(text) && classes[text[i]] == space {
-		i++
+// next returns where the token at the start of text begins, behind white space, and
+// where it ends; start and end are equal when only white space is left.
+func next(text string) (start, end int) {
+	for start < len(text) && classes[text[start]] == space {
+		start++
 	}
-	if i == len(text) {
-		return 0, 0
+	if start == len(text) {
+		return start, start
 	}
-	kind, n := classOf(text[i:])
-	id = mix(offset32, text[i:i+n])
-	i += n
+	kind, n := classOf(text[start:])
+	end = start + n
 	for kind != other {
-		// A run of ASCII, which is nearly all there is (BenchmarkAppend).
-		for i < len(text) && classes[text[i]] == kind {
-			id = (id ^ uint32(text[i])) * prime32
-			i++
+		for end < len(text) && classes[text[end]] == kind {
+			end++
 		}
-		if i == len(text) || classes[text[i]] != multiByte {
+		if end == len(text) || classes[text[end]] != multiByte {
 			break
 		}
-		after, n := classOf(text[i:])
+		after, n := classOf(text[end:])
 		if after != kind {
 			break
 		}
-		id = mix(id, text[i:i+n])
-		i += n
+		end += n
 	}
-	return id, i
-}
-
-// mix continues an FNV-1a hash.
-func mix(id uint32, text string) uint32 {
-	for i := range len(text) {
-		id = (id ^ uint32(text[i])) * prime32
-	}
-	return id
+	return start, end
 }
 
 // class says which characters make a token together: letters and digits do, each

@@ -1,6 +1,7 @@
 package token
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -36,11 +37,38 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// The vectors are FNV-1a's own (Fowler, Noll and Vo, test_fnv.c, 32 bits).
-func TestIDsAreFNV1a(t *testing.T) {
-	want := []uint32{0xe40c292c, 0xbf9cf968}
-	if got := Append(nil, "a foobar"); !slices.Equal(got, want) {
-		t.Errorf("Append(%q) = %#x, want %#x", "a foobar", got, want)
+// Whatever way a token is found, alone or in a window of many, it has one id.
+func TestTheIDOfATokenIsThatOfItsBytes(t *testing.T) {
+	tokens := strings.Fields("a rain rains village villages overwhelming , . 2048 7 naïve 漢 ☂ Z z [ ` { @ ~")
+	tokens = append(tokens, strings.Repeat("a", 63), strings.Repeat("b", 64), strings.Repeat("c", 200), "\xff")
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		var text strings.Builder
+		var want []uint32
+		for range random.IntN(60) {
+			token := tokens[random.IntN(len(tokens))]
+			text.WriteString(strings.Repeat(" ", 1+random.IntN(2)) + token)
+			want = append(want, idOf(token))
+		}
+		if got := Append(nil, text.String()); !slices.Equal(got, want) {
+			t.Fatalf("Append(%q) = %#x, want %#x", text.String(), got, want)
+		}
+	}
+}
+
+func TestTokensHaveIDsOfTheirOwn(t *testing.T) {
+	seen := map[uint32]string{}
+	for _, a := range "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" {
+		for _, b := range "abcdefghijklmnopqrstuvwxyz" {
+			for _, end := range []string{"", "s", "ing", "ington", "ingtons", "ingtonian"} {
+				token := string(a) + string(b) + end
+				id := idOf(token)
+				if other, ok := seen[id]; ok {
+					t.Errorf("%q and %q have the id %#x", token, other, id)
+				}
+				seen[id] = token
+			}
+		}
 	}
 }
 
@@ -87,7 +115,7 @@ func TestChatsWithTheSameSystemPromptShareAPrefix(t *testing.T) {
 }
 
 func FuzzCountAgreesWithAppend(f *testing.F) {
-	for _, seed := range []string{"", "soft rain", "naïve 12!", "a\xff", "\u00a0x", "漢字12"} {
+	for _, seed := range []string{"", "soft rain", "naïve 12!", "a\xff", "\u00a0x", "漢字12", strings.Repeat("rain, ", 20), strings.Repeat("r", 70) + " 12 rain"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

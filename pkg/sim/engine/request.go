@@ -12,6 +12,9 @@ type Request struct {
 	Arrival   int64    // breaks ties of Priority: earlier is more urgent
 	Salt      string   // isolates the prefix cache
 	Output    OutputIDs
+	// Shared is what the prompt starts with like those of other requests, nil when that
+	// is not known.
+	Shared *SharedPrompt
 
 	state        requestState
 	known        int // tokens of prompt and output that have arrived
@@ -40,6 +43,14 @@ type Request struct {
 // cache alone: a later prompt that repeats an answer hits its blocks.
 type OutputIDs interface {
 	OutputID(i int) uint32
+}
+
+// SharedPrompt is a start that many prompts have in common. The scheduler hashes it
+// once (BenchmarkAdmission).
+type SharedPrompt struct {
+	Tokens int
+
+	hashes []uint64 // of its full blocks, without a salt; empty while not computed
 }
 
 type requestState uint8

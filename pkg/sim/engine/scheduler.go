@@ -41,10 +41,12 @@ type Scheduler struct {
 	blocked   blockedHead
 	stats     Stats
 
-	spare   []*Batch
-	outputs []*Request
-	hits    []int32
-	ids     []uint32 // the tokens of one block
+	spare       []*Batch
+	spareBlocks lists[int32]  // block tables of requests that have ended
+	spareHashes lists[uint64] // and their hashes
+	outputs     []*Request
+	hits        []int32
+	ids         []uint32 // the tokens of one block
 }
 
 // Stats are totals since the start. Tokens of lookups by preempted requests are
@@ -321,7 +323,7 @@ func (s *Scheduler) admit(r *Request, hits []int32, n int) bool {
 		s.pool.touch(id)
 	}
 	if r.blocks == nil {
-		r.blocks = make([]int32, 0, s.blocksOf(r.limit))
+		r.blocks = s.spareBlocks.take(s.blocksOf(r.limit))
 	}
 	r.blocks = append(r.blocks, hits...)
 	r.hashed = len(hits)
@@ -389,8 +391,23 @@ func (s *Scheduler) hash(r *Request, n int) {
 
 // hashOf returns the hash of r's full block i.
 func (s *Scheduler) hashOf(r *Request, i int) uint64 {
+	if len(r.hashes) <= i {
+		s.hashUpTo(r, i)
+	}
+	return r.hashes[i]
+}
+
+// hashUpTo computes the hashes of r's blocks up to block i.
+func (s *Scheduler) hashUpTo(r *Request, i int) {
+	shared := 0 // full blocks that other requests have computed, or can use
+	if r.Shared != nil && r.Salt == "" {
+		shared = r.Shared.Tokens / s.cfg.BlockSize
+	}
 	if r.hashes == nil {
-		r.hashes = make([]uint64, 0, r.limit/s.cfg.BlockSize)
+		r.hashes = s.spareHashes.take(r.limit / s.cfg.BlockSize)
+		if shared > 0 {
+			r.hashes = append(r.hashes, r.Shared.hashes...)
+		}
 	}
 	for len(r.hashes) <= i {
 		parent := uint64(0)
@@ -401,7 +418,9 @@ func (s *Scheduler) hashOf(r *Request, i int) uint64 {
 		}
 		r.hashes = append(r.hashes, blockHash(parent, s.blockIDs(r, len(r.hashes))))
 	}
-	return r.hashes[i]
+	if shared > 0 && len(r.hashes) >= shared && len(r.Shared.hashes) < shared {
+		r.Shared.hashes = slices.Clone(r.hashes[:shared])
+	}
 }
 
 // blockIDs returns the token ids of r's block i.

@@ -16,11 +16,12 @@ type Server struct {
 	cfg     Config
 	core    core
 	metrics *metrics
+	shared  map[*sim.Prefix]*SharedPrompt
 }
 
 // New returns an idle server on k.
 func New(k *kernel.Kernel, cfg Config) *Server {
-	s := &Server{k: k, cfg: cfg, metrics: newMetrics(cfg)}
+	s := &Server{k: k, cfg: cfg, metrics: newMetrics(cfg), shared: map[*sim.Prefix]*SharedPrompt{}}
 	s.core = core{
 		k:         k,
 		cfg:       &s.cfg,
@@ -103,10 +104,25 @@ func (s *Server) Submit(source *sim.Call, reply sim.Reply) (abort func()) {
 		Arrival:   int64(c.arrived),
 		Salt:      source.CacheSalt,
 		Output:    c,
+		Shared:    s.sharedOf(source),
 		call:      c,
 	}
 	c.timer = s.k.After(s.cfg.RequestLatency, func() { s.core.arrive(c) })
 	return func() { s.abort(c) }
+}
+
+// sharedOf returns the same for all calls that are known to start with the same tokens.
+func (s *Server) sharedOf(c *sim.Call) *SharedPrompt {
+	prefix := c.Shared()
+	if prefix == nil {
+		return nil
+	}
+	shared, ok := s.shared[prefix]
+	if !ok {
+		shared = &SharedPrompt{Tokens: prefix.Len()}
+		s.shared[prefix] = shared
+	}
+	return shared
 }
 
 // refusal is the front end's check of a call. The texts are vLLM's (renderers and

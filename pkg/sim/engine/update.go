@@ -58,8 +58,16 @@ func (s *Scheduler) finish(r *Request) {
 		// Preempted while its last token was in flight.
 		s.waiting.remove(r)
 	}
-	s.free(r)
 	r.state = stateFinished
+	s.end(r)
+}
+
+// end takes everything from r, which runs and waits no more.
+func (s *Scheduler) end(r *Request) {
+	s.free(r)
+	s.spareBlocks.put(r.blocks)
+	s.spareHashes.put(r.hashes)
+	r.blocks, r.hashes = nil, nil
 	s.stats.EndedRequests++
 }
 
@@ -76,8 +84,7 @@ func (s *Scheduler) Abort(r *Request) bool {
 	default:
 		return false
 	}
-	s.free(r)
 	r.state = stateAborted
-	s.stats.EndedRequests++
+	s.end(r)
 	return true
 }

@@ -65,7 +65,7 @@ func ingest(content string, known func(model string) bool, random *rand.Rand) (p
 	p := plan{}
 	seen := map[string]struct{}{}
 	byModel := map[string][]planEntry{}
-	prefix := prefixHasher()
+	prefixes := prefixes{}
 	for len(content) > 0 {
 		text, rest, _ := strings.Cut(content, "\n")
 		content = rest
@@ -82,7 +82,7 @@ func ingest(content string, known func(model string) bool, random *rand.Rand) (p
 			p.rejected = append(p.rejected, l)
 			continue
 		}
-		byModel[l.model] = append(byModel[l.model], planEntry{text, l, prefix(l.system)})
+		byModel[l.model] = append(byModel[l.model], planEntry{text, l, prefixes.share(&l)})
 	}
 	for _, model := range modelOrder(byModel, random) {
 		entries := byModel[model]
@@ -94,18 +94,32 @@ func ingest(content string, known func(model string) bool, random *rand.Rand) (p
 	return p, nil
 }
 
-// prefixHasher returns prefixHash with a memory: the lines of a job share a few
-// long system prompts, and the hash takes a byte at a time (see BenchmarkGateway).
-func prefixHasher() func(system string) uint32 {
-	known := map[string]uint32{}
-	return func(system string) uint32 {
-		h, ok := known[system]
-		if !ok {
-			h = prefixHash(system)
-			known[system] = h
-		}
-		return h
+// prefixes are the system prompts of a job. Its lines share a few long ones, and both
+// their hash and their tokens take a byte at a time (see BenchmarkGateway).
+type prefixes map[string]knownPrefix
+
+type knownPrefix struct {
+	text string
+	hash uint32
+}
+
+// share has l use the memory of the first line with its system prompt, by which the
+// tokenizer knows it again at once, and returns the key of l.
+func (p prefixes) share(l *line) uint32 {
+	known, ok := p[l.system]
+	if !ok {
+		known = knownPrefix{l.system, prefixHash(l.system)}
+		p[l.system] = known
 	}
+	if l.body != nil {
+		for i, m := range l.body.Messages {
+			if m.Role == "system" && m.Content == l.system {
+				l.body.Messages[i].Content = known.text
+			}
+		}
+	}
+	l.system = known.text
+	return known.hash
 }
 
 // modelOrder is the order in which a job's models are fed. Upstream ranges over a

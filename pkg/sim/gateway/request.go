@@ -185,7 +185,11 @@ func (q *request) over(end sim.End) {
 	if res.usage != nil {
 		q.metrics.tokens(float64(res.usage.PromptTokens), float64(res.usage.CompletionTokens))
 	}
+	call := q.call
 	q.finish(res)
+	if end.Status == http.StatusOK { // else an attempt that was given up may not have ended
+		q.run.p.g.tokenizer.Reuse(call)
+	}
 }
 
 // cut ends the request from outside.

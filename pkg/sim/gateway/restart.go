@@ -211,9 +211,9 @@ func (r *run) resume() {
 	}
 	finished := map[string]bool{}
 	for _, file := range [...]resultFile{k.outputs, k.errors} {
-		for _, text := range file.lines {
+		for text := range file.lines() {
 			var line openai.BatchOutput
-			if err := json.Unmarshal(text, &line); err == nil { // result.line wrote it
+			if err := json.Unmarshal(text, &line); err == nil { // result.append wrote it
 				finished[line.CustomID] = true
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"bgbench/pkg/openai"
@@ -17,8 +16,9 @@ import (
 type result struct {
 	hasResponse bool
 	status      int
-	body        []byte // JSON
-	code        string // of the error
+	body        []byte      // JSON
+	completion  *completion // stands for the body
+	code        string      // of the error
 	message     string
 	usage       *openai.Usage // of an answer that has one
 }
@@ -60,12 +60,8 @@ func resultOf(call *sim.Call, end sim.End, url string, created int64) result {
 	case end.Body != nil:
 		return answerOf(end.Body)
 	}
-	completion := sim.Completion(call, end, created)
-	body, err := json.Marshal(sortCompletion(completion))
-	if err != nil {
-		return failure(codeParse, fmt.Sprintf("response body could not be parsed: %s", err))
-	}
-	return result{hasResponse: true, status: http.StatusOK, body: body, usage: &completion.Usage}
+	usage := sim.WireUsage(end.Usage)
+	return result{hasResponse: true, status: http.StatusOK, completion: &completion{call, end, created}, usage: &usage}
 }
 
 // answerOf reads a 200 as the processor does: into a map, so that it is written
@@ -126,37 +122,7 @@ func refusalType(status int) string {
 	return "unknown_error"
 }
 
-// The sorted types are those of pkg/openai with their keys in the order of the
-// alphabet. Going through a map for each answer would cost more than all the rest
-// of a line (see BenchmarkResult); a test holds them against the map.
-type sortedCompletion struct {
-	Choices []sortedChoice `json:"choices"`
-	Created int64          `json:"created"`
-	ID      string         `json:"id"`
-	Model   string         `json:"model"`
-	Object  string         `json:"object"`
-	Usage   sortedUsage    `json:"usage"`
-}
-
-type sortedChoice struct {
-	FinishReason string        `json:"finish_reason"`
-	Index        int           `json:"index"`
-	Message      sortedMessage `json:"message"`
-}
-
-type sortedMessage struct {
-	Content string `json:"content"`
-	Role    string `json:"role"`
-}
-
-type sortedUsage struct {
-	CompletionTokens        int                             `json:"completion_tokens"`
-	CompletionTokensDetails *openai.CompletionTokensDetails `json:"completion_tokens_details,omitempty"`
-	PromptTokens            int                             `json:"prompt_tokens"`
-	PromptTokensDetails     *openai.PromptTokensDetails     `json:"prompt_tokens_details,omitempty"`
-	TotalTokens             int                             `json:"total_tokens"`
-}
-
+// sortedError is an error of pkg/openai with its keys in the order of the alphabet.
 type sortedError struct {
 	Error struct {
 		Code    any     `json:"code"`
@@ -166,34 +132,13 @@ type sortedError struct {
 	} `json:"error"`
 }
 
-func sortCompletion(c openai.ChatCompletion) sortedCompletion {
-	s := sortedCompletion{
-		Created: c.Created, ID: c.ID, Model: c.Model, Object: c.Object,
-		Choices: make([]sortedChoice, len(c.Choices)),
-		Usage: sortedUsage{
-			CompletionTokens: c.Usage.CompletionTokens, CompletionTokensDetails: c.Usage.CompletionTokensDetails,
-			PromptTokens: c.Usage.PromptTokens, PromptTokensDetails: c.Usage.PromptTokensDetails,
-			TotalTokens: c.Usage.TotalTokens,
-		},
-	}
-	for i, choice := range c.Choices {
-		s.Choices[i] = sortedChoice{
-			FinishReason: choice.FinishReason, Index: choice.Index,
-			Message: sortedMessage{Content: choice.Message.Content, Role: choice.Message.Role},
-		}
-	}
-	return s
-}
-
 func sortError(e openai.Error) (s sortedError) {
 	s.Error.Code, s.Error.Message, s.Error.Param, s.Error.Type = e.Code, e.Message, e.Param, e.Type
 	return s
 }
 
-// line is r as a line of its file.
-func (r result) line(id, customID string) []byte {
-	// The frame of a line is some 170 bytes beside two ids and the custom_id.
-	dst := make([]byte, 0, len(r.body)+len(r.message)+len(customID)+256)
+// append appends r as a line of its file.
+func (r result) append(dst []byte, id, customID string) []byte {
 	dst = append(dst, `{"id":"`...)
 	dst = append(dst, id...)
 	dst = append(dst, `","custom_id":`...)
@@ -210,46 +155,15 @@ func (r result) line(id, customID string) []byte {
 	dst = append(dst, `,"request_id":"`...)
 	dst = append(dst, id...)
 	dst = append(dst, `","body":`...)
-	dst = append(dst, r.body...)
+	dst = r.appendBody(dst)
 	return append(dst, "},\"error\":null}\n"...)
 }
 
-// resultFile collects the lines of an output or error file.
-type resultFile struct {
-	lines    [][]byte
-	size     int
-	buffered int // bytes that the processor has not written to its disk
-}
-
-// writeBuffer is the size of the processor's buffer before a result file.
-const writeBuffer = 1 << 20
-
-func (f *resultFile) add(line []byte) {
-	f.lines = append(f.lines, line)
-	f.size += len(line)
-	// As bufio.Writer does: what does not fit fills the buffer, which is written
-	// whole, and into an empty buffer nothing goes that is larger.
-	rest := len(line)
-	for rest > writeBuffer-f.buffered {
-		if f.buffered == 0 {
-			return
-		}
-		rest -= writeBuffer - f.buffered
-		f.buffered = 0
+func (r result) appendBody(dst []byte) []byte {
+	if r.completion != nil {
+		return r.completion.append(dst)
 	}
-	f.buffered += rest
-}
-
-// onDisk is what is left of the file when the process is killed.
-func (f *resultFile) onDisk() string { return f.text()[:f.size-f.buffered] }
-
-func (f *resultFile) text() string {
-	var b strings.Builder
-	b.Grow(f.size)
-	for _, line := range f.lines {
-		b.Write(line)
-	}
-	return b.String()
+	return append(dst, r.body...)
 }
 
 // appendString appends s as encoding/json does, HTML characters escaped.

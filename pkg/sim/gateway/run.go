@@ -185,9 +185,9 @@ func (r *run) done(q *request, res result) {
 // write appends a line to its file and counts it.
 func (r *run) write(res result, id, customID string) {
 	if res.hasResponse {
-		r.outputs.add(res.line(id, customID))
+		r.outputs.add(res, id, customID)
 	} else {
-		r.errors.add(res.line(id, customID))
+		r.errors.add(res, id, customID)
 	}
 	if res.succeeded() {
 		r.counts.Completed++
