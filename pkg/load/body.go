@@ -1,15 +1,15 @@
 package load
 
 import (
-	"encoding/json"
+	"strconv"
 
 	"bgbench/pkg/inputs"
 	"bgbench/pkg/openai"
 )
 
-// appendBody appends the JSON of a request. encoding/json goes over the texts three
-// times, and they are nearly all of it (BenchmarkClientPerRequest).
-func appendBody(dst []byte, r *openai.ChatRequest) ([]byte, error) {
+// appendBody appends the JSON of a request, as encoding/json would word it. That goes over
+// the texts three times, and they are nearly all of it (BenchmarkClientPerRequest).
+func appendBody(dst []byte, r *openai.ChatRequest) []byte {
 	dst = append(dst, `{"model":`...)
 	dst = inputs.AppendString(dst, r.Model)
 	dst = append(dst, `,"messages":[`...)
@@ -23,21 +23,42 @@ func appendBody(dst []byte, r *openai.ChatRequest) ([]byte, error) {
 		dst = inputs.AppendString(dst, m.Content)
 		dst = append(dst, '}')
 	}
-	rest := *r
-	rest.Model, rest.Messages = "", nil
-	tail, err := json.Marshal(rest)
-	if err != nil {
-		return nil, err
-	}
-	// What is left begins like an empty request.
 	dst = append(dst, ']')
-	return append(dst, tail[len(`{"model":"","messages":null`):]...), nil
+	if r.MaxTokens != 0 {
+		dst = strconv.AppendInt(append(dst, `,"max_tokens":`...), int64(r.MaxTokens), 10)
+	}
+	if r.MinTokens != 0 {
+		dst = strconv.AppendInt(append(dst, `,"min_tokens":`...), int64(r.MinTokens), 10)
+	}
+	if r.IgnoreEOS {
+		dst = append(dst, `,"ignore_eos":true`...)
+	}
+	if r.Stream {
+		dst = append(dst, `,"stream":true`...)
+	}
+	if o := r.StreamOptions; o != nil {
+		dst = strconv.AppendBool(append(dst, `,"stream_options":{"include_usage":`...), o.IncludeUsage)
+		if o.ContinuousUsageStats {
+			dst = append(dst, `,"continuous_usage_stats":true`...)
+		}
+		dst = append(dst, '}')
+	}
+	if t := r.Temperature; t != nil {
+		dst = strconv.AppendFloat(append(dst, `,"temperature":`...), *t, 'g', -1, 64)
+	}
+	if r.Priority != 0 {
+		dst = strconv.AppendInt(append(dst, `,"priority":`...), int64(r.Priority), 10)
+	}
+	if r.CacheSalt != "" {
+		dst = inputs.AppendString(append(dst, `,"cache_salt":`...), r.CacheSalt)
+	}
+	return append(dst, '}')
 }
 
 // bodyRoom is what a body takes beside its texts, mostly.
 const bodyRoom = 512
 
-func newBody(r *openai.ChatRequest) ([]byte, error) {
+func newBody(r *openai.ChatRequest) []byte {
 	n := bodyRoom
 	for _, m := range r.Messages {
 		n += len(m.Content)

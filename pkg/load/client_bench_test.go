@@ -35,7 +35,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(benchServerVariable) == "" {
 		os.Exit(m.Run())
 	}
-	server := newSelfServer()
+	server, err := newSelfServer()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	fmt.Println(server.URL)
 	io.Copy(io.Discard, os.Stdin) // until the benchmark is over
 }

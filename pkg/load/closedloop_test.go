@@ -99,7 +99,10 @@ func TestAClosedLoopRunsOnTheModelAndOnSockets(t *testing.T) {
 		t.Errorf("found %d rows and %d due, expected a few", n, out.meta.Load.Due)
 	}
 
-	server := newSelfServer()
+	server, err := newSelfServer()
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer server.Close()
 	set := loopSet(t, 5000)
 	set.Schedule = set.Schedule[:5000]

@@ -29,16 +29,12 @@ func (t HTTPTransport) Start(req *Request, done func(Attempt)) (cancel func()) {
 }
 
 func (t HTTPTransport) attempt(ctx context.Context, req *Request) Attempt {
-	body, err := newBody(req.Chat)
-	if err != nil {
-		return Attempt{Status: record.StatusProtocolError, Error: "encoding the request: " + err.Error()}
-	}
 	seen := &observed{epoch: t.K.Epoch()}
 	header := http.Header{openai.HeaderRequestID: {req.ID}}
 	if req.Objective != "" {
 		header[openai.HeaderObjective] = []string{req.Objective}
 	}
-	result := t.Client.Stream(ctx, openai.Call{Body: body, Header: header}, seen)
+	result := t.Client.Stream(ctx, openai.Call{Body: newBody(req.Chat), Header: header}, seen)
 	return seen.attempt(result)
 }
 

@@ -64,10 +64,12 @@ const selfTokenGap = 20 * time.Millisecond
 // Run searches. The load doubles until it fails twice in a row, and the gap between
 // the last that held and the first that failed is halved to a tenth.
 func (s SelfTest) Run(ctx context.Context) (SelfTestResult, error) {
-	server := newSelfServer()
+	server, err := newSelfServer()
+	if err != nil {
+		return SelfTestResult{}, err
+	}
 	defer server.Close()
 	var out SelfTestResult
-	var err error
 	if out.Requests, err = s.search(250, s.MaxRate, func(rate int) (Rung, error) {
 		n := max(1, int(float64(rate)*s.Rung.Seconds()))
 		return s.try(ctx, server.URL, Rung{What: "requests/s", Load: rate}, n, s.Rung, 1, 0)

@@ -65,7 +65,10 @@ func TestParseShard(t *testing.T) {
 // Two shards of a run against one server begin together, send each request once, and
 // leave batch work to the first.
 func TestShardsPlayOneCell(t *testing.T) {
-	server := newSelfServer()
+	server, err := newSelfServer()
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer server.Close()
 	start := time.Now().Add(2 * time.Second)
 	dir := t.TempDir()

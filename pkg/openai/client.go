@@ -53,7 +53,8 @@ const ChatPath = "/v1/chat/completions"
 // has returned. Sent comes on a goroutine of the HTTP client, but no call overlaps
 // another one of the same request. They must not block: the stream waits for them.
 type Observer interface {
-	// Sent says that the last byte of the request was handed to the socket.
+	// Sent says that the last byte of the request was handed to the socket: at is the
+	// instant before that, so that no answer comes before it.
 	Sent(at time.Time, reused bool)
 	// Headers says that the answer began: at is the instant of its first byte.
 	Headers(at time.Time, status int, header http.Header)
@@ -376,6 +377,9 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 			at := t.clock()
 			t.mu.Lock()
 			defer t.mu.Unlock()
+			if conn := stamped(t.conn); conn != nil {
+				at = conn.lastWrite()
+			}
 			if info.Err == nil {
 				t.setSent(at)
 			}

@@ -59,11 +59,32 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n := copy(p, b.data[r.pos:])
-	if r.pos += n; r.pos == len(b.data) {
-		b.read = true
-		b.forget()
-	}
+	r.advance(n)
 	return n, nil
+}
+
+// advance steps over n bytes that were read. The caller holds the lock.
+func (r *bodyReader) advance(n int) {
+	if r.pos += n; r.pos == len(r.of.data) {
+		r.of.read = true
+		r.of.forget()
+	}
+}
+
+// rest is what was not read yet.
+func (r *bodyReader) rest() []byte {
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
+	return r.of.data[min(r.pos, len(r.of.data)):]
+}
+
+// WriteTo implements io.WriterTo.
+func (r *bodyReader) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(r.rest())
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
+	r.advance(n)
+	return int64(n), err
 }
 
 // Close implements io.Closer.
