@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -38,6 +39,7 @@ type columnWriter struct {
 	low, high      []byte // of plain texts
 
 	words dictionary
+	word  [8]byte // scratch
 
 	// The column so far.
 	dictionary, pages []byte
@@ -47,7 +49,7 @@ type columnWriter struct {
 	row               int64 // the first of the page
 }
 
-// dictionary numbers the texts of a column.
+// dictionary numbers the texts of a column, or its numbers as their bytes.
 type dictionary struct {
 	texts []string
 	place map[string]int32
@@ -69,6 +71,19 @@ func (d *dictionary) placeOf(text string) int32 {
 		d.place[text] = at
 	}
 	d.last, d.at = text, at
+	return at
+}
+
+// placeOfNumber is placeOf for a number's bytes, which become a text only once.
+func (d *dictionary) placeOfNumber(word []byte) int32 {
+	if len(d.texts) > 0 && string(word) == d.last {
+		return d.at
+	}
+	at, ok := d.place[string(word)]
+	if !ok {
+		return d.placeOf(string(word))
+	}
+	d.last, d.at = d.texts[at], at
 	return at
 }
 
@@ -117,24 +132,36 @@ func putLists[V float32 | int32](w *columnWriter, from fields, times int) {
 	}
 }
 
-// appendLittleEndian appends the bytes of numbers of four bytes.
-func appendLittleEndian[V float32 | int32](dst []byte, list []V) []byte {
+// appendLittleEndian appends the bytes of numbers.
+func appendLittleEndian[V int32 | int64 | float32 | float64](dst []byte, list []V) []byte {
+	size := int(unsafe.Sizeof(V(0)))
+	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), size*len(list))
 	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
-		return append(dst, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 4*len(list))...)
+		return append(dst, bytes...)
 	}
-	for i := range list {
-		dst = binary.LittleEndian.AppendUint32(dst, *(*uint32)(unsafe.Pointer(&list[i])))
+	for number := range slices.Chunk(bytes, size) {
+		for i := range size {
+			dst = append(dst, number[size-1-i])
+		}
 	}
 	return dst
 }
 
 func putInt32(w *columnWriter, v int32, times int) {
+	if w.few {
+		w.places.add(w.words.placeOfNumber(binary.LittleEndian.AppendUint32(w.word[:0], uint32(v))), times)
+		return
+	}
 	for range times {
 		w.plain = binary.LittleEndian.AppendUint32(w.plain, uint32(v))
 	}
 }
 
 func putInt64(w *columnWriter, v int64, times int) {
+	if w.few {
+		w.places.add(w.words.placeOfNumber(binary.LittleEndian.AppendUint64(w.word[:0], uint64(v))), times)
+		return
+	}
 	for range times {
 		w.plain = binary.LittleEndian.AppendUint64(w.plain, uint64(v))
 	}
@@ -303,7 +330,9 @@ func (w *columnWriter) end(offset int64) format.ColumnChunk {
 func (w *columnWriter) dictionaryPage() []byte {
 	var plain []byte
 	for _, text := range w.words.texts {
-		plain = binary.LittleEndian.AppendUint32(plain, uint32(len(text)))
+		if w.leaf.Node.Type().Kind() == parquet.ByteArray {
+			plain = binary.LittleEndian.AppendUint32(plain, uint32(len(text)))
+		}
 		plain = append(plain, text...)
 	}
 	packed := w.zstd.EncodeAll(plain, nil)
@@ -355,9 +384,9 @@ func (w *columnWriter) bounds() (low, high []byte, any bool) {
 			high[0] = 1
 		}
 	case parquet.Int32:
-		low, high = boundsOf(w.plain, 4, func(b []byte) int32 { return int32(binary.LittleEndian.Uint32(b)) })
+		low, high = boundsOf(w.numbers(), 4, func(b []byte) int32 { return int32(binary.LittleEndian.Uint32(b)) })
 	case parquet.Int64:
-		low, high = boundsOf(w.plain, 8, func(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) })
+		low, high = boundsOf(w.numbers(), 8, func(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) })
 	case parquet.Float:
 		low, high = floatBounds(w.plain, 4, func(b []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))) },
 			func(v float64) []byte { return binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(v))) })
@@ -373,6 +402,19 @@ func (w *columnWriter) bounds() (low, high []byte, any bool) {
 		low, high = bytes.Clone(w.low), bytes.Clone(w.high)
 	}
 	return low, high, true
+}
+
+// numbers returns the bytes of all numbers of the page, equal ones that follow each
+// other perhaps once.
+func (w *columnWriter) numbers() []byte {
+	if !w.few {
+		return w.plain
+	}
+	var all []byte
+	for _, one := range w.places.list {
+		all = append(all, w.words.texts[one.value]...)
+	}
+	return all
 }
 
 func boundsOf[V int32 | int64](plain []byte, size int, decode func([]byte) V) (low, high []byte) {

@@ -54,7 +54,8 @@ func newFileWriter(w io.Writer, s *schema) *fileWriter {
 	f.file.KeyValueMetadata = nil
 	// One page at a time: the file is made beside a program that measures. The
 	// fastest level compresses what samples and gaps are made of as well as others do.
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	// The encoder takes twice its window in memory, which need not be larger than a page.
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(pageBytes))
 	if err != nil {
 		panic(err) // the options are right or wrong for ever
 	}

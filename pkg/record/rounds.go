@@ -92,9 +92,9 @@ func (f *fileWriter) addSeries(shape *Sample, at []int64, values []float64) erro
 		for _, c := range f.columns {
 			switch c.name {
 			case "at":
-				putAll(c, at[:n], putInt64)
+				putAll(c, at[:n])
 			case "value":
-				putAll(c, values[:n], putDouble)
+				putAll(c, values[:n])
 			default:
 				c.put(c, fieldsOf(one, c.offset), n)
 			}
@@ -108,9 +108,12 @@ func (f *fileWriter) addSeries(shape *Sample, at []int64, values []float64) erro
 	return f.err
 }
 
-func putAll[V any](c *columnWriter, values []V, put func(*columnWriter, V, int)) {
-	for _, v := range values {
-		put(c, v, 1)
-		c.rowsEnd(1)
+// putAll puts the values of rows into a column that writes them as they are.
+func putAll[V int64 | float64](c *columnWriter, values []V) {
+	for len(values) > 0 {
+		n := min(len(values), max(1, (pageBytes-len(c.plain)+7)/8))
+		c.plain = appendLittleEndian(c.plain, values[:n])
+		c.rowsEnd(n)
+		values = values[n:]
 	}
 }

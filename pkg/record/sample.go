@@ -6,7 +6,7 @@ import "time"
 type Sample struct {
 	Experiment string    `parquet:"experiment,dict"`
 	Arm        string    `parquet:"arm,dict"`
-	Trial      int32     `parquet:"trial"`
+	Trial      int32     `parquet:"trial,dict"`
 	Source     string    `parquet:"source,dict"` // the scraped component: vllm-0, gateway, processor
 	At         time.Time `parquet:"at,timestamp(microsecond)"`
 	// Metric is the exposed name; Canonical is one name for the same quantity over
@@ -26,6 +26,6 @@ type Sample struct {
 	LE        *string `parquet:"le,dict"`
 	Engine    *string `parquet:"engine,dict"`
 
-	Labels   string `parquet:"labels,dict"` // all labels as canonical JSON, keys sorted
-	SeriesID int64  `parquet:"series_id"`   // hash of source, metric and labels
+	Labels   string `parquet:"labels,dict"`    // all labels as canonical JSON, keys sorted
+	SeriesID int64  `parquet:"series_id,dict"` // hash of source, metric and labels
 }

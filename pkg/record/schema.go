@@ -34,8 +34,8 @@ type column struct {
 	field    int
 	offset   uintptr // in the struct
 	nullable bool
-	// few says that the column has few distinct values, so that a reader makes one
-	// string of equal ones.
+	// few says that the column has few distinct values: a writer numbers them, and a
+	// reader makes one string of equal ones.
 	few bool
 	cell
 }
