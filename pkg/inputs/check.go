@@ -77,9 +77,15 @@ func newScheduleCheck(in spec.Interactive, prompts int) *scheduleCheck {
 
 // readDue reads one line of schedule.jsonl into s.
 func (s *Set) readDue(c *scheduleCheck, line []byte) (field, fault string) {
-	var d Due
-	if field, fault := decodeLine(line, &d); fault != "" {
-		return field, fault
+	var before Due
+	if n := len(s.Schedule); n > 0 {
+		before = s.Schedule[n-1]
+	}
+	d, ok := decodeDue(line, before)
+	if !ok {
+		if field, fault := decodeLine(line, &d); fault != "" {
+			return field, fault
+		}
 	}
 	if d.I != len(s.Schedule) {
 		return "i", fmt.Sprintf("found %d, expected %d", d.I, len(s.Schedule))

@@ -34,6 +34,35 @@ func decodePrompt(line []byte) (p Prompt, ok bool) {
 	return p, true
 }
 
+// decodeDue is decodePrompt for a line that AppendDue wrote. Phases and classes are few:
+// those of the line before are taken where they are the same.
+func decodeDue(line []byte, before Due) (d Due, ok bool) {
+	c := cursor{unsafe.String(unsafe.SliceData(line), len(line)), true}
+	c.literal(`{"i":`)
+	d.I = c.integer()
+	c.literal(`,"due_ns":`)
+	d.DueNS = int64(c.integer())
+	c.literal(`,"phase":`)
+	d.Phase = c.few(before.Phase)
+	c.literal(`,"cycle":`)
+	d.Cycle = c.integer()
+	c.literal(`,"warmup":`)
+	d.Warmup = c.boolean()
+	c.literal(`,"class":`)
+	d.Class = c.few(before.Class)
+	c.literal(`,"prompt":`)
+	d.Prompt = c.integer()
+	if strings.HasPrefix(c.rest, ",") {
+		c.literal(`,"in_flight":`)
+		d.InFlight = c.integer()
+	}
+	c.literal("}")
+	if !c.ok || len(c.rest) > 0 {
+		return Due{}, false
+	}
+	return d, true
+}
+
 // cursor reads a line from left to right; ok turns false where it is not as expected.
 type cursor struct {
 	rest string
@@ -53,14 +82,34 @@ func (c *cursor) integer() int {
 	for end < len(c.rest) && (c.rest[end] == '-' || '0' <= c.rest[end] && c.rest[end] <= '9') {
 		end++
 	}
+	digits := strings.TrimPrefix(c.rest[:end], "-")
 	n, err := strconv.Atoi(c.rest[:end])
 	// JSON has no leading zero; the other decoder says so.
-	if err != nil || strconv.Itoa(n) != c.rest[:end] {
+	if err != nil || strings.HasPrefix(digits, "0") && c.rest[:end] != "0" {
 		c.ok = false
 		return 0
 	}
 	c.rest = c.rest[end:]
 	return n
+}
+
+func (c *cursor) boolean() bool {
+	for _, v := range []bool{true, false} {
+		if rest, ok := strings.CutPrefix(c.rest, strconv.FormatBool(v)); ok {
+			c.rest = rest
+			return v
+		}
+	}
+	c.ok = false
+	return false
+}
+
+// few is plainString for one that likely is known and is kept beyond the line.
+func (c *cursor) few(known string) string {
+	if s := c.plainString(); s != known {
+		return strings.Clone(s)
+	}
+	return known
 }
 
 func (c *cursor) plainString() string {

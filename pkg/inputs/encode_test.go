@@ -42,9 +42,16 @@ func TestLinesDecodeToWhatWasEncoded(t *testing.T) {
 		t.Errorf("found %+v, want %+v", got, s)
 	}
 	for _, inFlight := range []int{0, 3} {
-		d := Due{4, 1<<62 + 1, "bürst\"", 2, true, "interactive", 9, inFlight}
-		if got := decode[Due](t, AppendDue(nil, d)); got != d {
-			t.Errorf("found %+v, want %+v", got, d)
+		for _, phase := range []string{"bürst\"", "burst"} {
+			d := Due{4, 1<<62 + 1, phase, 2, true, "interactive", 9, inFlight}
+			line := AppendDue(nil, d)
+			if got := decode[Due](t, line); got != d {
+				t.Errorf("found %+v, want %+v", got, d)
+			}
+			got, ok := decodeDue(line[:len(line)-1], Due{})
+			if want := phase == "burst"; ok != want || want && got != d {
+				t.Errorf("decoded %t %+v, want %t %+v", ok, got, want, d)
+			}
 		}
 	}
 }
@@ -88,18 +95,35 @@ func FuzzPromptDecodersAgree(f *testing.F) {
 	f.Add(`{"prompt":-0,"system_prompt":null,"user":"a\"","prompt_tokens":1,"max_tokens":99999999999999999999}`)
 	f.Fuzz(func(t *testing.T, line string) {
 		line = strings.TrimSuffix(line, "\n")
-		fast, ok := decodePrompt([]byte(line))
-		if !ok {
-			return
-		}
-		var slow Prompt
-		if field, fault := decodeLine([]byte(line), &slow); fault != "" {
-			t.Fatalf("only the fast decoder takes %q: %s %s", line, field, fault)
-		}
-		if !reflect.DeepEqual(fast, slow) {
-			t.Errorf("%q: the fast decoder found %+v, the other %+v", line, fast, slow)
+		if fast, ok := decodePrompt([]byte(line)); ok {
+			agree(t, line, fast)
 		}
 	})
+}
+
+func FuzzDueDecodersAgree(f *testing.F) {
+	f.Add(string(AppendDue(nil, Due{4, 1<<62 + 1, "burst", 2, true, "interactive", 9, 0})))
+	f.Add(string(AppendDue(nil, Due{5, 0, "idle", 0, false, "standard", 0, 48})))
+	f.Add(string(AppendDue(nil, Due{5, 0, odd, 0, false, "standard", 0, 48})))
+	f.Add(`{"i":-0,"due_ns":-7,"phase":"","cycle":00,"warmup":truefalse,"class":"","prompt":1,"in_flight":}`)
+	f.Fuzz(func(t *testing.T, line string) {
+		line = strings.TrimSuffix(line, "\n")
+		if fast, ok := decodeDue([]byte(line), Due{Phase: "burst", Class: "interactive"}); ok {
+			agree(t, line, fast)
+		}
+	})
+}
+
+// agree decodes a line as encoding/json does.
+func agree[T any](t *testing.T, line string, fast T) {
+	t.Helper()
+	var slow T
+	if field, fault := decodeLine([]byte(line), &slow); fault != "" {
+		t.Fatalf("only the fast decoder takes %q: %s %s", line, field, fault)
+	}
+	if !reflect.DeepEqual(fast, slow) {
+		t.Errorf("%q: the fast decoder found %+v, the other %+v", line, fast, slow)
+	}
 }
 
 func BenchmarkAppendPrompt(b *testing.B) {
