@@ -67,7 +67,7 @@ func (o Output) Text(n int) string { return string(o.AppendText(nil, n)) }
 // that it is copied as one number and its rest overwritten by the next word
 // (BenchmarkAppendText).
 func (o Output) AppendText(dst []byte, n int) []byte {
-	dst = slices.Grow(dst, longestWord*n+8)
+	dst = slices.Grow(dst, TextRoom(n))
 	at := len(dst)
 	to := dst[:cap(dst)]
 	for i := range n {
@@ -77,6 +77,10 @@ func (o Output) AppendText(dst []byte, n int) []byte {
 	}
 	return to[:at]
 }
+
+// TextRoom is how many bytes AppendText needs behind dst for n tokens, so as not to
+// move it.
+func TextRoom(n int) int { return longestWord*n + 8 }
 
 // longestWord is the length of the longest of outputWords.
 const longestWord = 6

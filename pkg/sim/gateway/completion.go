@@ -37,3 +37,8 @@ func (c *completion) append(dst []byte) []byte {
 	dst = strconv.AppendInt(dst, int64(usage.PromptTokens+usage.OutputTokens), 10)
 	return append(dst, "}}"...)
 }
+
+// room is how many bytes append may need.
+func (c *completion) room() int {
+	return sim.TextRoom(c.end.Usage.OutputTokens) + len(c.call.ID) + len(c.call.Model) + 512
+}

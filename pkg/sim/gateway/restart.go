@@ -110,7 +110,7 @@ func (r *run) halt(signal string) orphan {
 	o := orphan{
 		b: r.b, hasDir: true,
 		claimed: r.started + (r.p.g.k.Now()-r.started)/heartbeat*heartbeat,
-		kept:    kept{r.outputs, r.errors, r.counts},
+		kept:    kept{r.outputs.snapshot(), r.errors.snapshot(), r.counts},
 	}
 	if signal != spec.SignalTerm {
 		o.outputs, o.errors = r.outputs.onDisk(), r.errors.onDisk()

@@ -159,6 +159,15 @@ func (r result) append(dst []byte, id, customID string) []byte {
 	return append(dst, "},\"error\":null}\n"...)
 }
 
+// room is how many bytes append may need, and more than it mostly does.
+func (r result) room(id, customID string) int {
+	n := 2*len(id) + len(customID) + len(r.message) + len(r.body) + 512
+	if r.completion != nil {
+		n += r.completion.room()
+	}
+	return n
+}
+
 func (r result) appendBody(dst []byte) []byte {
 	if r.completion != nil {
 		return r.completion.append(dst)
