@@ -28,7 +28,7 @@ type attempts struct {
 // failure only if no later attempt followed it.
 func (a *attempts) results() int { return a.ok + a.failed }
 
-func (r *rows) addLine(q record.Request) error {
+func (r *rows) addLine(q *record.Request) error {
 	if q.Job == nil || q.CustomID == nil {
 		return fmt.Errorf("a row of class %s needs job and custom_id, found null", q.Class)
 	}
@@ -44,7 +44,7 @@ func (r *rows) addLine(q record.Request) error {
 	return nil
 }
 
-func (a *attempts) add(q record.Request) {
+func (a *attempts) add(q *record.Request) {
 	a.rows++
 	a.times.add(q)
 	if q.Status == record.StatusEvicted {

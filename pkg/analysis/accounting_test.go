@@ -45,7 +45,7 @@ func TestEveryLineIsAccountedFor(t *testing.T) {
 						add(t, r, batchLine("A", fmt.Sprint(i), a.n, a.status))
 					}
 				}
-				if err := r.addJob(record.Job{Job: "A", Status: c.job, ObservedAt: zero}); err != nil {
+				if err := r.addJob(&record.Job{Job: "A", Status: c.job, ObservedAt: zero}); err != nil {
 					t.Fatal(err)
 				}
 				got, err := r.account([]spec.Job{{Name: "A", Requests: len(c.lines)}})
@@ -63,7 +63,7 @@ func batchLine(job, id string, attempt int32, status string) record.Request {
 
 func add(t *testing.T, r *rows, q record.Request) {
 	t.Helper()
-	if err := r.addRequest(q); err != nil {
+	if err := r.addRequest(&q); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -81,7 +81,7 @@ func TestLinesThatNoJobSubmittedAreRefused(t *testing.T) {
 	if _, err := r.account(jobs); err == nil || err.Error() != "job A has results for 2 lines, its profile has 1" {
 		t.Errorf("too many lines gave %v", err)
 	}
-	if err := newRows().addRequest(record.Request{Class: record.ClassBatch, Status: "ok"}); err == nil {
+	if err := newRows().addRequest(&record.Request{Class: record.ClassBatch, Status: "ok"}); err == nil {
 		t.Error("a line without custom_id was taken")
 	}
 }

@@ -62,7 +62,7 @@ func (h histogram) bucket(p float64) (low, high float64) {
 }
 
 // ttftAgreement compares the clients' times with the histogram.
-func ttftAgreement(clients []float64, servers histogram) TTFTAgreement {
+func ttftAgreement(clients rising, servers histogram) TTFTAgreement {
 	a := TTFTAgreement{
 		Clients: measured(float64(len(clients)), len(clients)), Servers: measured(servers.count, len(servers.bounds)),
 		Quantiles: []QuantileAgreement{},
@@ -75,22 +75,17 @@ func ttftAgreement(clients []float64, servers histogram) TTFTAgreement {
 		a.MeanDifferenceS = missing(len(clients),
 			"the servers counted %.0f requests and the clients %d: the Batch API does not show first tokens", servers.count, len(clients))
 	default:
-		sorted := slices.Sorted(slices.Values(clients))
-		sum := 0.0
-		for _, x := range sorted {
-			sum += x
-		}
-		a.MeanDifferenceS = measured(sum/float64(len(sorted))-servers.sum/servers.count, len(sorted))
+		a.MeanDifferenceS = measured(clients.sum()/float64(len(clients))-servers.sum/servers.count, len(clients))
 		for _, p := range []float64{0.5, 0.95, 0.99} {
-			a.Quantiles = append(a.Quantiles, quantileAgreement(p, sorted, servers))
+			a.Quantiles = append(a.Quantiles, quantileAgreement(p, clients, servers))
 		}
 	}
 	return a
 }
 
-func quantileAgreement(p float64, sorted []float64, servers histogram) QuantileAgreement {
-	n := len(sorted)
-	client := stats.Quantile(sorted, p)
+func quantileAgreement(p float64, clients rising, servers histogram) QuantileAgreement {
+	n := len(clients)
+	client := stats.QuantileAt(n, p, clients.at)
 	low, high := servers.bucket(p)
 	q := QuantileAgreement{
 		P: p, ClientS: measured(client, n), ServerLowS: measured(low, n), ServerHighS: measured(high, n), DifferenceS: measured(0, n),
@@ -110,11 +105,16 @@ func quantileAgreement(p float64, sorted []float64, servers histogram) QuantileA
 // agreement is that of the cell.
 func (c *cell) agreement() TTFTAgreement {
 	counts := c.tracks(metricTTFTCount)
+	var clients sample
+	clients.include(&c.rows.ttfts)
+	for _, p := range c.rows.phases {
+		clients.include(&p.ttft)
+	}
 	if len(counts) == 0 || c.start.IsZero() {
 		none := c.absent(metricTTFTCount)
-		return TTFTAgreement{Clients: measured(float64(len(c.rows.ttfts)), len(c.rows.ttfts)), Servers: none, MeanDifferenceS: none, Quantiles: []QuantileAgreement{}}
+		return TTFTAgreement{Clients: measured(float64(clients.n), clients.n), Servers: none, MeanDifferenceS: none, Quantiles: []QuantileAgreement{}}
 	}
-	return ttftAgreement(c.rows.ttfts, histogram{}.of(c.tracks(metricTTFTBucket), c.tracks(metricTTFTSum), counts))
+	return ttftAgreement(clients.sorted(), histogram{}.of(c.tracks(metricTTFTBucket), c.tracks(metricTTFTSum), counts))
 }
 
 // of adds the series of all sources up.

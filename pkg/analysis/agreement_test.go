@@ -39,7 +39,7 @@ func TestClientsAreHeldAgainstTheServersHistogram(t *testing.T) {
 		{"no client", nil, 0, [3]float64{}, "no request had a first token"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := ttftAgreement(c.clients, servers)
+			a := ttftAgreement(sampleOf(c.clients).sorted(), servers)
 			if a.MeanDifferenceS.Reason != c.reason {
 				t.Fatalf("found reason %q, expected %q", a.MeanDifferenceS.Reason, c.reason)
 			}

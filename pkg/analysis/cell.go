@@ -180,7 +180,7 @@ func (c *cell) batch() BatchSummary {
 	if !c.hasBatch() {
 		b.IdlePerS = missing(0, "the arm has no batch work")
 		b.BurstPerS = b.IdlePerS
-		b.TTFT = (&sample[float64]{}).distribution("rows", b.IdlePerS.Reason)
+		b.TTFT = distribution(rising{}, "rows", b.IdlePerS.Reason)
 		b.E2E = b.TTFT
 		return b
 	}
@@ -189,19 +189,19 @@ func (c *cell) batch() BatchSummary {
 	}
 	b.IdlePerS, b.BurstPerS = b.PerPhase[IdlePhase(in)], b.PerPhase[BurstPhase(in)]
 
-	var ttft sample[float64]
+	var ttft sample
 	none := "the Batch API does not say when a first token came"
 	for _, phase := range phaseNames(in) {
 		for _, class := range []string{record.ClassBatchEquivalent, record.ClassBatch} {
 			if p := c.rows.phases[phaseClass{phase, class}]; p != nil {
-				ttft.values = append(ttft.values, p.ttft.values...)
+				ttft.include(&p.ttft)
 			}
 		}
 	}
 	if c.arm.Dispatch == spec.DispatchBacklog {
 		none = "no batch request of the measured phases ended ok"
 	}
-	b.TTFT = ttft.distribution("rows", none)
+	b.TTFT = distribution(ttft.sorted(), "rows", none)
 	b.E2E = c.batchE2E()
 	if c.evicts() {
 		b.Evicted = c.evicted()

@@ -27,12 +27,12 @@ func summarize(c analysistest.Cell) (CellResult, error) {
 func gather(c analysistest.Cell) (*cell, error) {
 	r := newRows()
 	for _, q := range c.Requests {
-		if err := r.addRequest(q); err != nil {
+		if err := r.addRequest(&q); err != nil {
 			return nil, err
 		}
 	}
 	for _, j := range c.Jobs {
-		if err := r.addJob(j); err != nil {
+		if err := r.addJob(&j); err != nil {
 			return nil, err
 		}
 	}

@@ -18,6 +18,14 @@ func upTo(n int) []float64 {
 	return x
 }
 
+func sampleOf(values []float64) *sample {
+	s := new(sample)
+	for _, x := range values {
+		s.add(x)
+	}
+	return s
+}
+
 func TestDistribution(t *testing.T) {
 	cases := []struct {
 		name   string
@@ -44,7 +52,7 @@ func TestDistribution(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			d := (&sample[float64]{values: c.values, never: c.never}).distribution("rows", "no request ended ok")
+			d := outcomes{sampleOf(c.values).sorted(), c.never}.distribution("rows", "no request ended ok")
 			if n := len(c.values) + c.never; d.N != n || d.Unit != "s" {
 				t.Errorf("N %d unit %q, expected %d s", d.N, d.Unit, n)
 			}

@@ -11,34 +11,32 @@ type phaseRows struct {
 	byStatus map[string]int
 	crosses  int
 
-	ttft, ttftFromDue, tpot, e2e, e2eFromDue, ttftAdjusted, lateness sample[float64]
-	// itl is most of the memory: a value for each output token, kept as the rows
-	// keep gaps.
-	itl sample[float32]
+	ttft, ttftFromDue, tpot, e2e, e2eFromDue, lateness sample
+	itl                                                gaps
+	split                                              []float32 // gaps of the last row
 
 	outputTokens, promptTokens int64 // of requests that ended ok
 	cachedTokens, cacheable    int64 // of those that report both counts
 	withCached                 int
 }
 
-func (p *phaseRows) add(q record.Request) {
+func (p *phaseRows) add(q *record.Request) {
 	p.requests++
 	p.byStatus[q.Status]++
 	if q.CrossesPhase {
 		p.crosses++
 	}
-	p.lateness.add(q.LatenessS)
+	p.lateness.addKnown(q.LatenessS)
 	if q.Status != record.StatusOK {
-		p.ttftAdjusted.never++
 		return
 	}
-	p.ttft.add(q.TTFTS)
-	p.ttftAdjusted.add(q.TTFTS)
-	p.ttftFromDue.add(q.TTFTFromDueS)
-	p.tpot.add(q.TPOTS)
-	p.e2e.add(q.E2ES)
-	p.e2eFromDue.add(q.E2EFromDueS)
-	p.itl.values = record.AppendTokenGaps(p.itl.values, q.ChunkGapS, q.ChunkTokens)
+	p.ttft.addKnown(q.TTFTS)
+	p.ttftFromDue.addKnown(q.TTFTFromDueS)
+	p.tpot.addKnown(q.TPOTS)
+	p.e2e.addKnown(q.E2ES)
+	p.e2eFromDue.addKnown(q.E2EFromDueS)
+	p.split = record.AppendTokenGaps(p.split[:0], q.ChunkGapS, q.ChunkTokens)
+	p.itl.add(p.split)
 	if q.OutputTokens != nil {
 		p.outputTokens += *q.OutputTokens
 	}
@@ -81,14 +79,15 @@ func (p *phaseRows) summary(key phaseClass, window float64) PhaseSummary {
 	if ok > 0 {
 		none = "no row has it"
 	}
-	s.TTFT = p.ttft.distribution("rows", none)
-	s.TTFTFromDue = p.ttftFromDue.distribution("rows", none)
-	s.ITL = p.itl.distribution("gaps", none)
-	s.TPOT = p.tpot.distribution("rows", none)
-	s.E2E = p.e2e.distribution("rows", none)
-	s.E2EFromDue = p.e2eFromDue.distribution("rows", none)
-	s.TTFTAdjusted = p.ttftAdjusted.distribution("rows", none)
-	s.Lateness = p.lateness.distribution("rows", "no row has it")
+	ttft := p.ttft.sorted()
+	s.TTFT = distribution(ttft, "rows", none)
+	s.TTFTFromDue = distribution(p.ttftFromDue.sorted(), "rows", none)
+	s.ITL = distribution(p.itl.sorted(), "gaps", none)
+	s.TPOT = distribution(p.tpot.sorted(), "rows", none)
+	s.E2E = distribution(p.e2e.sorted(), "rows", none)
+	s.E2EFromDue = distribution(p.e2eFromDue.sorted(), "rows", none)
+	s.TTFTAdjusted = outcomes{ttft, p.requests - ok}.distribution("rows", none)
+	s.Lateness = distribution(p.lateness.sorted(), "rows", "no row has it")
 	return s
 }
 

@@ -66,14 +66,14 @@ func readCell(ctx context.Context, dir string) (*cell, error) {
 // readWhole reads the rows of a cell that one load generator played, and returns its
 // metadata.
 func readWhole(ctx context.Context, dir string, r *rows) ([]byte, error) {
-	if err := readFile(ctx, dir, requestsFile, r.addRequest); err != nil {
+	if err := readRequests(ctx, dir, r.addRequest); err != nil {
 		return nil, err
 	}
 	metadata, err := os.ReadFile(filepath.Join(dir, metadataFile))
 	if err != nil {
 		return nil, whole(dir, metadataFile, err)
 	}
-	return metadata, readFile(ctx, dir, jobsFile, r.addJob)
+	return metadata, readJobs(ctx, dir, r)
 }
 
 // ReadCellStream summarizes the cell that comes as an Arrow IPC stream of requests
@@ -85,14 +85,14 @@ func ReadCellStream(ctx context.Context, from io.Reader) (CellResult, error) {
 	if err != nil {
 		return CellResult{}, fmt.Errorf("requests of the stream: %w", err)
 	}
-	if err := each(ctx, requests.All(), r.addRequest); err != nil {
+	if err := each(ctx, requests.Batches(), r.addRequest); err != nil {
 		return CellResult{}, fmt.Errorf("requests of the stream: %w", err)
 	}
 	jobs, err := record.NewReader[record.Job](in)
 	if err != nil {
 		return CellResult{}, fmt.Errorf("jobs of the stream: %w", err)
 	}
-	if err := each(ctx, jobs.All(), r.addJob); err != nil {
+	if err := each(ctx, jobs.Batches(), r.addJob); err != nil {
 		return CellResult{}, fmt.Errorf("jobs of the stream: %w", err)
 	}
 	metadata, ok := jobs.Meta()[runKey]
@@ -114,15 +114,38 @@ func finish(c *cell, name, dir string) (CellResult, error) {
 	return result, nil
 }
 
-// readFile gives every row of a file to take.
-func readFile[T record.Row](ctx context.Context, dir, name string, take func(T) error) error {
-	path := filepath.Join(dir, name)
-	reader, err := record.ReadFile[T](path)
+// requestColumns are those that something is computed from.
+var requestColumns = []string{
+	"experiment", "arm", "trial", "class", "job", "phase", "warmup", "crosses_phase", "custom_id", "attempt",
+	"due_at", "sent_at", "done_at", "lateness_s", "ttft_s", "ttft_from_due_s", "e2e_s", "e2e_from_due_s", "tpot_s",
+	"chunk_gap_s", "chunk_tokens", "prompt_tokens", "cached_tokens", "output_tokens", "status", "http_status", "error", "output_sha256",
+}
+
+// readRequests gives every request of a cell to take, which may keep texts and numbers
+// only.
+func readRequests(ctx context.Context, dir string, take func(*record.Request) error) error {
+	path := filepath.Join(dir, requestsFile)
+	reader, err := record.ReadFile[record.Request](path)
 	if err != nil {
-		return whole(dir, name, err)
+		return whole(dir, requestsFile, err)
 	}
 	defer reader.Close()
-	if err := each(ctx, reader.All(), take); err != nil {
+	reader.Columns(requestColumns...)
+	reader.Reuse()
+	if err := each(ctx, reader.Batches(), take); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+func readJobs(ctx context.Context, dir string, r *rows) error {
+	path := filepath.Join(dir, jobsFile)
+	reader, err := record.ReadFile[record.Job](path)
+	if err != nil {
+		return whole(dir, jobsFile, err)
+	}
+	defer reader.Close()
+	if err := each(ctx, reader.Batches(), r.addJob); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
@@ -153,17 +176,19 @@ func readSamples(ctx context.Context, dir string, r *rows) error {
 }
 
 // each numbers the rows from 1 and stops at the first error.
-func each[T record.Row](ctx context.Context, rows iter.Seq2[T, error], take func(T) error) error {
+func each[T record.Row](ctx context.Context, batches iter.Seq2[[]T, error], take func(*T) error) error {
 	n := 0
-	for row, err := range rows {
-		n++
+	for rows, err := range batches {
 		if err != nil {
 			return err
 		}
-		if err := take(row); err != nil {
-			return fmt.Errorf("row %d: %w", n, err)
+		for i := range rows {
+			n++
+			if err := take(&rows[i]); err != nil {
+				return fmt.Errorf("row %d: %w", n, err)
+			}
 		}
-		if n%4096 == 0 && ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}

@@ -27,7 +27,7 @@ type rows struct {
 	sent      int   // of those, sent
 	overflows int   // answers that say that a request exceeds the context
 	overflow  string
-	ttfts     []float64 // of all requests, warm-up included
+	ttfts     sample // of requests that are not among those of phases
 }
 
 // identity says which cell a row belongs to.
@@ -71,7 +71,7 @@ func (r *rows) same(id identity) error {
 // output do not fit the model.
 const contextOverflow = "maximum context length"
 
-func (r *rows) addRequest(q record.Request) error {
+func (r *rows) addRequest(q *record.Request) error {
 	if err := r.same(identity{q.Experiment, q.Arm, q.Trial}); err != nil {
 		return err
 	}
@@ -79,9 +79,6 @@ func (r *rows) addRequest(q record.Request) error {
 		return err
 	}
 	r.requests++
-	if q.TTFTS != nil {
-		r.ttfts = append(r.ttfts, *q.TTFTS)
-	}
 	if q.DueAt != nil {
 		r.scheduled++
 		if q.SentAt != nil {
@@ -109,7 +106,11 @@ func (r *rows) addRequest(q record.Request) error {
 		}
 		r.flights = append(r.flights, f)
 	}
-	if q.Phase == nil || q.Warmup {
+	measured := q.Phase != nil && !q.Warmup
+	if !measured || q.Status != record.StatusOK {
+		r.ttfts.addKnown(q.TTFTS)
+	}
+	if !measured {
 		return nil
 	}
 	key := phaseClass{*q.Phase, q.Class}
@@ -123,7 +124,7 @@ func (r *rows) addRequest(q record.Request) error {
 }
 
 // checkRequest refuses what no run can have observed.
-func checkRequest(q record.Request) error {
+func checkRequest(q *record.Request) error {
 	if !slices.Contains(record.Statuses, q.Status) {
 		return fmt.Errorf("status: found %q, expected one of %s", q.Status, strings.Join(record.Statuses, ", "))
 	}
@@ -162,7 +163,7 @@ func checkRequest(q record.Request) error {
 	return nil
 }
 
-func (r *rows) addJob(j record.Job) error {
+func (r *rows) addJob(j *record.Job) error {
 	if err := r.same(identity{j.Experiment, j.Arm, j.Trial}); err != nil {
 		return err
 	}
@@ -171,6 +172,6 @@ func (r *rows) addJob(j record.Job) error {
 		h = &jobHistory{name: j.Job}
 		r.jobs[j.Job] = h
 	}
-	h.add(j)
+	h.add(*j)
 	return nil
 }

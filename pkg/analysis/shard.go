@@ -104,20 +104,24 @@ func (s shard) belongs(first record.Metadata) error {
 // readSharded reads the rows of all shards into r and returns their metadata as one.
 func readSharded(ctx context.Context, shards []shard, r *rows) ([]byte, error) {
 	for _, s := range shards {
-		if err := readFile(ctx, s.dir, requestsFile, func(q record.Request) error { return r.addRequest(s.shifted(q)) }); err != nil {
+		add := func(q *record.Request) error {
+			s.shiftTimes(q)
+			return r.addRequest(q)
+		}
+		if err := readRequests(ctx, s.dir, add); err != nil {
 			return nil, err
 		}
-		if err := readFile(ctx, s.dir, jobsFile, r.addJob); err != nil {
+		if err := readJobs(ctx, s.dir, r); err != nil {
 			return nil, err
 		}
 	}
 	return json.Marshal(mergeMetadata(shards))
 }
 
-// shifted brings a row to the clock of the first shard.
-func (s shard) shifted(q record.Request) record.Request {
+// shiftTimes brings a row to the clock of the first shard.
+func (s shard) shiftTimes(q *record.Request) {
 	if s.shift == 0 {
-		return q
+		return
 	}
 	for _, at := range []**time.Time{&q.DueAt, &q.SentAt, &q.HeadersAt, &q.FirstChunkAt, &q.FirstTokenAt, &q.LastTokenAt, &q.DoneAt} {
 		if *at != nil {
@@ -125,7 +129,6 @@ func (s shard) shifted(q record.Request) record.Request {
 			*at = &t
 		}
 	}
-	return q
 }
 
 // mergeMetadata is that of the first shard with what the others add.

@@ -30,7 +30,8 @@ func split(t *testing.T, c analysistest.Cell, n int, behind time.Duration, chang
 				continue
 			}
 			due++
-			s.Requests = append(s.Requests, shard{shift: -off}.shifted(q))
+			shard{shift: -off}.shiftTimes(&q)
+			s.Requests = append(s.Requests, q)
 		}
 		if k == 1 {
 			s.Jobs = c.Jobs

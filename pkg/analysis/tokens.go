@@ -23,7 +23,7 @@ type usage struct{ prompt, cached, output int64 }
 const unsaid = -1
 
 // usageOf copies the numbers: a pointer of a row keeps its whole batch.
-func usageOf(q record.Request) usage {
+func usageOf(q *record.Request) usage {
 	value := func(p *int64) int64 {
 		if p == nil {
 			return unsaid
@@ -195,7 +195,7 @@ type lineTimes struct {
 	done     time.Time // when its ok attempt ended
 }
 
-func (t *lineTimes) add(q record.Request) {
+func (t *lineTimes) add(q *record.Request) {
 	if q.SentAt == nil {
 		return
 	}
@@ -209,15 +209,15 @@ func (t *lineTimes) add(q record.Request) {
 
 // batchE2E is from the first send of a line to the end of its ok attempt.
 func (c *cell) batchE2E() Distribution {
-	var e2e sample[float64]
+	var e2e sample
 	for _, a := range c.rows.lines {
 		if a.times.measured && !a.times.done.IsZero() {
-			e2e.values = append(e2e.values, a.times.done.Sub(a.times.first).Seconds())
+			e2e.add(a.times.done.Sub(a.times.first).Seconds())
 		}
 	}
 	none := "the Batch API does not say when a line was sent"
 	if len(c.rows.flights) > 0 {
 		none = "no line that was first sent in the measured time ended ok"
 	}
-	return e2e.distribution("rows", none)
+	return distribution(e2e.sorted(), "rows", none)
 }

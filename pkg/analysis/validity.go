@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"fmt"
-	"slices"
 
 	"bgbench/pkg/record"
 	"bgbench/pkg/stats"
@@ -54,26 +53,26 @@ func (c *cell) checkNotInterrupted() Check {
 
 func (c *cell) checkLateness() Check {
 	const name = "load on time"
-	var late []float64
+	var all sample
 	for key, p := range c.rows.phases {
 		if key.class != record.ClassBatchEquivalent { // a backlog has no due times
-			late = append(late, p.lateness.values...)
+			all.include(&p.lateness)
 		}
 	}
-	if len(late) == 0 {
+	if all.n == 0 {
 		return check(name, false, "no request of the measured cycles was sent on a schedule")
 	}
-	slices.Sort(late)
+	late := all.sorted()
 	for _, percent := range latenessPercentiles {
 		p := float64(percent) / 100
 		if len(late) < stats.MinimumN(p, level) {
 			continue
 		}
-		q := stats.Quantile(late, p)
+		q := stats.QuantileAt(len(late), p, late.at)
 		return check(name, q <= latenessLimitS, "lateness p%d %.1f ms over %d requests, limit %.0f ms%s",
 			percent, q*1e3, len(late), latenessLimitS*1e3, c.generatorCPU())
 	}
-	q := late[len(late)-1]
+	q := late.at(len(late) - 1)
 	return check(name, q <= latenessLimitS, "lateness at most %.1f ms over %d requests, limit %.0f ms%s",
 		q*1e3, len(late), latenessLimitS*1e3, c.generatorCPU())
 }

@@ -36,16 +36,16 @@ func (r *Reader[T]) openStream(from io.Reader) error {
 		case err != nil:
 			return nil, err
 		}
-		return decode[T](s, positions, batch)
+		return decode[T](r.schema, positions, batch)
 	}
 	return nil
 }
 
-// positions returns where in found each column of s is. Columns that s does not
+// positions returns where in found the column of each field is. Columns that s does not
 // know are no error: a newer writer may have them.
 func (s *schema) positions(found *arrow.Schema) ([]int, error) {
 	out := make([]int, len(s.columns))
-	for i, c := range s.columns {
+	for _, c := range s.columns {
 		at := found.FieldIndices(c.name)
 		if len(at) != 1 {
 			return nil, fmt.Errorf("found %d columns named %s, expected one of type %s (schema %s)", len(at), c.name, c.arrow, s.tag())
@@ -53,7 +53,7 @@ func (s *schema) positions(found *arrow.Schema) ([]int, error) {
 		if t := found.Field(at[0]).Type; !sameType(t, c.arrow) {
 			return nil, fmt.Errorf("column %s: found type %s, expected %s (schema %s)", c.name, t, c.arrow, s.tag())
 		}
-		out[i] = at[0]
+		out[c.field] = at[0]
 	}
 	return out, nil
 }
@@ -78,8 +78,8 @@ func decode[T Row](s *schema, positions []int, batch arrow.Record) (rows []T, er
 		}
 	}()
 	rows = make([]T, batch.NumRows())
-	for i, c := range s.columns {
-		column := batch.Column(positions[i])
+	for _, c := range s.columns {
+		column := batch.Column(positions[c.field])
 		if err := checkNulls(c, column); err != nil {
 			return nil, err
 		}

@@ -14,10 +14,14 @@ type groupReader[T Row] struct {
 	schema *schema
 	file   *parquet.File
 	only   *only
+	again  bool // the rows of the last batch, and their memory, may be used again
 
 	groups  []parquet.RowGroup // those that follow the current one
 	columns []*pageReader      // of the current one
 	ranges  []rowRange         // of the current one, not read
+
+	rows   []T     // of the last batch
+	memory []spare // of its columns
 }
 
 // rowRange is the rows of a row group from one up to another.
@@ -52,7 +56,7 @@ func (g *groupReader[T]) next() (rows []T, err error) {
 		}
 	}
 	of := &g.ranges[0]
-	rows = make([]T, min(readRows, of.to-of.from))
+	rows = g.batch(int(min(readRows, of.to-of.from)))
 	for i, c := range g.schema.columns {
 		if err := g.fill(i, c, of.from, rows); err != nil {
 			return nil, fmt.Errorf("column %s: %w", c.name, err)
@@ -62,6 +66,19 @@ func (g *groupReader[T]) next() (rows []T, err error) {
 		g.ranges = g.ranges[1:]
 	}
 	return rows, nil
+}
+
+// batch returns rows of zero values.
+func (g *groupReader[T]) batch(n int) []T {
+	if !g.again {
+		return make([]T, n)
+	}
+	if cap(g.rows) < n {
+		g.rows = make([]T, n)
+	}
+	g.rows = g.rows[:n]
+	clear(g.rows)
+	return g.rows
 }
 
 func (g *groupReader[T]) fill(i int, c column, from int64, rows []T) error {
@@ -88,9 +105,16 @@ func (g *groupReader[T]) openGroup() error {
 		g.ranges = nil
 		return nil
 	}
+	if g.memory == nil {
+		g.memory = make([]spare, len(g.schema.columns))
+	}
 	g.columns = g.columns[:0]
-	for _, c := range g.schema.columns {
-		g.columns = append(g.columns, g.reader(group, c.name))
+	for i, c := range g.schema.columns {
+		r := g.reader(group, c.name)
+		if g.again {
+			r.spare = &g.memory[i]
+		}
+		g.columns = append(g.columns, r)
 	}
 	return nil
 }

@@ -28,6 +28,32 @@ type pageReader struct {
 
 	dictionary parquet.Dictionary
 	known      []string // of dictionary
+
+	spare *spare // nil where every batch has memory of its own
+}
+
+// spare is memory for what the fields of a column point to, a slice of it. A batch uses
+// that of the one before it.
+type spare struct{ slice any }
+
+// room returns an empty slice for so many values, which the caller gives to keep when it
+// has grown.
+func room[V any](r *pageReader, n int) []V {
+	if r.spare == nil {
+		return make([]V, 0, n)
+	}
+	old, _ := r.spare.slice.([]V)
+	if cap(old) < n {
+		old = make([]V, 0, n)
+		r.spare.slice = old
+	}
+	return old[:0]
+}
+
+func keep[V any](r *pageReader, grown []V) {
+	if r.spare != nil {
+		r.spare.slice = grown
+	}
 }
 
 func newPageReader(chunk parquet.ColumnChunk, leaf parquet.LeafColumn) *pageReader {
@@ -186,7 +212,7 @@ func fillValues[V any](of values[V]) filler {
 func fillPointers[V any](of values[V]) filler {
 	return func(r *pageReader, to fields) error {
 		r.row += int64(to.n)
-		made := make([]V, 0, to.n)
+		made := room[V](r, to.n)
 		for i := 0; i < to.n; {
 			n, err := r.some(to.n - i)
 			if err != nil {
@@ -210,6 +236,9 @@ func fillLists[V any](slice func(*encoding.Values) []V) filler {
 	return func(r *pageReader, to fields) error {
 		r.row += int64(to.n)
 		var all []V
+		if r.spare != nil {
+			all = room[V](r, likelyElements)
+		}
 		ends := make([]int, 0, to.n)
 		for row := 0; ; {
 			if r.level == r.size {
@@ -247,6 +276,7 @@ func fillLists[V any](slice func(*encoding.Values) []V) filler {
 			r.level, r.value = r.level+n, r.value+there
 			ends[row-1] = len(all)
 		}
+		keep(r, all)
 		start := 0
 		for i, end := range ends {
 			if start < end {

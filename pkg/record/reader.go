@@ -12,8 +12,9 @@ import (
 
 // Reader reads the rows of a file or a stream.
 type Reader[T Row] struct {
-	name string // of the file, for errors
-	meta map[string]string
+	name   string // of the file, for errors
+	meta   map[string]string
+	schema *schema // with the columns that are read
 	// groups are those of a Parquet file, nil for a stream.
 	groups *groupReader[T]
 	// next returns the next rows, which the caller owns; io.EOF at the end.
@@ -55,7 +56,7 @@ func open[T Row](f *os.File, name string, r *bufio.Reader) (*Reader[T], error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
-	out := &Reader[T]{name: name, close: func() error { return nil }}
+	out := &Reader[T]{name: name, schema: schemaOf[T](), close: func() error { return nil }}
 	switch {
 	case len(magic) < 4:
 		return nil, fmt.Errorf("reading %s: found %d bytes, %s", name, len(magic), expected)
@@ -89,7 +90,7 @@ func (r *Reader[T]) Only(column string, wanted func(string) bool) {
 		r.groups.only = &only{column, wanted}
 		return
 	}
-	offset := schemaOf[T]().offset(column)
+	offset := schemaOf[T]().column(column).offset
 	next := r.next
 	r.next = func() ([]T, error) {
 		rows, err := next()
@@ -104,11 +105,29 @@ func (r *Reader[T]) Only(column string, wanted func(string) bool) {
 	}
 }
 
+// Columns says which columns are needed. What a row has of the others is not said: of a
+// Parquet file they are not even read (BenchmarkReadColumns). A file that lacks any
+// column of the schema is refused all the same.
+func (r *Reader[T]) Columns(names ...string) {
+	r.schema = schemaOf[T]().with(names)
+	if r.groups != nil {
+		r.groups.schema = r.schema
+	}
+}
+
+// Reuse makes the rows of a batch, and what their pointers and lists point to, good until
+// the next batch is asked for only. Texts are good for ever.
+func (r *Reader[T]) Reuse() {
+	if r.groups != nil {
+		r.groups.again = true
+	}
+}
+
 // All yields the rows in order. An error ends the sequence; the rows before it are
 // good. All can be used once.
 func (r *Reader[T]) All() iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for rows, err := range r.batches() {
+		for rows, err := range r.Batches() {
 			if err != nil {
 				yield(*new(T), err)
 				return
@@ -122,7 +141,8 @@ func (r *Reader[T]) All() iter.Seq2[T, error] {
 	}
 }
 
-func (r *Reader[T]) batches() iter.Seq2[[]T, error] {
+// Batches yields the rows of All some at a time.
+func (r *Reader[T]) Batches() iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		for count := 0; ; {
 			rows, err := r.next()

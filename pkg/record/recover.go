@@ -41,7 +41,7 @@ func transcode[T Row](partial, to string, cutOff bool) (int64, error) {
 		return 0, err
 	}
 	defer in.Close()
-	batches := in.batches()
+	batches := in.Batches()
 	if cutOff {
 		batches = upToCut(batches)
 	}

@@ -84,14 +84,24 @@ func mustSchema[T Row](name string) *schema {
 	return s
 }
 
-// offset is where a row has the field of a column.
-func (s *schema) offset(column string) uintptr {
+// column returns the column of a name.
+func (s *schema) column(name string) column {
 	for _, c := range s.columns {
-		if c.name == column {
-			return c.offset
+		if c.name == name {
+			return c
 		}
 	}
-	panic("record: schema " + s.name + " has no column " + column)
+	panic("record: schema " + s.name + " has no column " + name)
+}
+
+// with is s with some of its columns only.
+func (s *schema) with(names []string) *schema {
+	some := *s
+	some.columns = make([]column, len(names))
+	for i, name := range names {
+		some.columns[i] = s.column(name)
+	}
+	return &some
 }
 
 // checkTag compares the value of SchemaKey, if there is one: a file that another

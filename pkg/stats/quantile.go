@@ -11,14 +11,19 @@ import (
 // x[⌊h⌋] + (h−⌊h⌋)(x[⌊h⌋+1] − x[⌊h⌋]). x is sorted and not empty; +Inf at its end is
 // allowed, and a quantile that touches it is +Inf.
 func Quantile[F ~float32 | ~float64](x []F, p float64) float64 {
-	h := float64(len(x)-1) * p
+	return QuantileAt(len(x), p, func(i int) float64 { return float64(x[i]) })
+}
+
+// QuantileAt is Quantile for n values of which at gives the i-th in order.
+func QuantileAt(n int, p float64, at func(i int) float64) float64 {
+	h := float64(n-1) * p
 	i := int(math.Floor(h))
-	low := float64(x[i])
+	low := at(i)
 	weight := h - float64(i)
-	if weight == 0 || i+1 == len(x) {
+	if weight == 0 || i+1 == n {
 		return low
 	}
-	high := float64(x[i+1])
+	high := at(i + 1)
 	if low == high { // also Inf − Inf
 		return low
 	}
