@@ -1,4 +1,5 @@
 // Package pipelines holds no code: experiment.mk and cell.sh join the tools into a run
-// of an experiment. Its tests hold whole experiments against published runs; they need
-// what `make published` measures first, so a build tag keeps them out of `go test ./...`.
+// of an experiment. Scripts in testdata run small ones. Other tests hold whole
+// experiments against published runs; they need what `make published` measures first, so
+// a build tag keeps them out of `go test ./...`.
 package pipelines

@@ -19,18 +19,23 @@ $(error OUT: found "$(OUT)", expected one path without spaces)
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: all frozen
+.PHONY: all
 .DEFAULT_GOAL := all
 
 all: $(OUT)/report.html $(OUT)/report.md
 	@echo "done: $(OUT)/report.html" >&2
 
-# What was asked for is frozen before anything is measured, and checked ever after.
-frozen: | $(BIN)/bg-gen
-	@pipelines/freeze.sh $(OUT) $(ASKED)
+# What was asked for is frozen before anything is measured, and checked ever after. That
+# happens while make reads this file: what is wrong with it is then the last that is said.
+define newline
 
-$(OUT)/experiment.yaml: | $(BIN)/bg-gen
-	@pipelines/freeze.sh $(OUT) $(ASKED)
+
+endef
+refused := $(shell test -x $(BIN)/bg-gen || go build -o $(BIN)/bg-gen ./cmd/bg-gen || { echo "building $(BIN)/bg-gen failed"; exit; }; \
+	said=$$(pipelines/freeze.sh $(OUT) $(ASKED) 2>&1) || printf '%s' "$$said" | tr '\n' '\036')
+ifneq ($(refused),)
+$(error $(subst $(shell printf '\036'),$(newline),$(refused)))
+endif
 
 $(OUT)/plan.tsv: $(OUT)/experiment.yaml pipelines/plan.awk
 	@$(BIN)/bg-gen plan $< > $@.partial && mv $@.partial $@
@@ -53,9 +58,6 @@ $(OUT)/report.html: $(OUT)/results.json
 
 $(OUT)/report.md: $(OUT)/results.json
 	$(BIN)/bg-report md $< -o $@
-
-$(BIN)/bg-gen:
-	@go build -o $@ ./cmd/bg-gen
 
 # Cells share the machine's clock and cores: only on the virtual clock may two run
 # at the same time.

@@ -6,7 +6,7 @@ NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	arm = $column["arm"]; trial = $column["trial"]
 	done = "$(OUT)/" $column["dir"] "/run-metadata.json"
 	cells = cells " \\\n\t" done
-	rules = rules done ": $(OUT)/" $column["inputs"] "/inputs.json | frozen\n"
+	rules = rules done ": $(OUT)/" $column["inputs"] "/inputs.json\n"
 	rules = rules "\t@$(CELL) $(OUT) " arm " " trial "\n\n"
 }
 END {

@@ -15,15 +15,21 @@ import (
 // often the batch gateway was told to slow down and the router evicted, as far as any
 // arm can tell.
 func BaselineMetrics(baseline, current Results) []string {
-	burst := BurstPhase(current.Experiment.Profile.Interactive)
-	metrics := []string{
-		MetricKey(burst, record.ClassInteractive, MetricTTFT, StatP50),
-		MetricKey(burst, record.ClassInteractive, MetricITL, StatP50),
+	var metrics, jobs []string
+	add := func(to *[]string, key string) {
+		if !slices.Contains(*to, key) {
+			*to = append(*to, key)
+		}
 	}
-	for _, j := range current.Experiment.Profile.Batch.Jobs {
-		metrics = append(metrics, MetricKey(PhaseAll, record.ClassBatch, MetricCompletion, j.Name))
+	for _, p := range current.Experiment.Profiles() {
+		burst := BurstPhase(p.Interactive)
+		add(&metrics, MetricKey(burst, record.ClassInteractive, MetricTTFT, StatP50))
+		add(&metrics, MetricKey(burst, record.ClassInteractive, MetricITL, StatP50))
+		for _, j := range p.Batch.Jobs {
+			add(&jobs, MetricKey(PhaseAll, record.ClassBatch, MetricCompletion, j.Name))
+		}
 	}
-	metrics = append(metrics,
+	metrics = append(append(metrics, jobs...),
 		MetricKey(PhaseAll, record.ClassBatch, MetricAIMDDecreases, StatValue),
 		MetricKey(PhaseAll, record.ClassBatch, MetricAIMDLimit, StatMean),
 		MetricKey(PhaseAll, record.ClassBatch, MetricEvictions, StatValue),

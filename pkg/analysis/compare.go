@@ -45,11 +45,20 @@ func Compare(ctx context.Context, dir string) (Results, error) {
 type slot struct {
 	arm     spec.Arm
 	trial   int
+	point   string // of a sweep over the profile, else empty
 	result  *CellResult
 	meta    record.Metadata
 	outputs map[line]uint64
 	absent  error // why there is no result
 }
+
+// workload is what cells share that replay the same files.
+type workload struct {
+	point string
+	trial int
+}
+
+func (s *slot) workload() workload { return workload{s.point, s.trial} }
 
 func (s *slot) warning(format string, args ...any) Warning {
 	return Warning{Arm: s.arm.Name, Trial: s.trial, Message: fmt.Sprintf(format, args...)}
@@ -60,7 +69,7 @@ func (r *Results) readCells(ctx context.Context, dir string) error {
 	var slots []*slot
 	for _, arm := range r.Experiment.Arms {
 		for trial := 1; trial <= r.Experiment.Trials; trial++ {
-			slots = append(slots, &slot{arm: arm, trial: trial})
+			slots = append(slots, &slot{arm: arm, trial: trial, point: r.Experiment.SweptOf(arm.Name).Point})
 		}
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -118,7 +127,8 @@ func (s *slot) read(ctx context.Context, dir string, experiment spec.Experiment)
 // numbers are of.
 func (c *cell) belongs(s *slot, experiment spec.Experiment) error {
 	m := c.meta
-	seed := experiment.Profile.TrialSeed(s.trial)
+	profile := experiment.ProfileOf(s.arm.Name)
+	seed := profile.TrialSeed(s.trial)
 	switch {
 	case m.Experiment != experiment.Name:
 		return fmt.Errorf("it was measured for experiment %q, experiment.yaml is of %q", m.Experiment, experiment.Name)
@@ -129,7 +139,7 @@ func (c *cell) belongs(s *slot, experiment spec.Experiment) error {
 	case m.Target != experiment.Target:
 		return fmt.Errorf("target: it was measured with %q, experiment.yaml has %q", m.Target, experiment.Target)
 	}
-	if err := sameSettings("profile", m.Profile, experiment.Profile); err != nil {
+	if err := sameSettings("profile", m.Profile, profile); err != nil {
 		return err
 	}
 	if err := sameSettings("arm", c.arm, s.arm); err != nil {
@@ -142,16 +152,17 @@ func (c *cell) belongs(s *slot, experiment spec.Experiment) error {
 }
 
 // sameInputs: arms are compared in pairs because the cells of a trial replayed the
-// same files. Other files make the pairs meaningless.
+// same files. Other files make the pairs meaningless. Points of a sweep over the profile
+// have files of their own and pairs of their own.
 func sameInputs(slots []*slot) error {
-	first := make(map[int]*slot)
+	first := make(map[workload]*slot)
 	for _, s := range slots {
 		if s.result == nil {
 			continue
 		}
-		with, ok := first[s.trial]
+		with, ok := first[s.workload()]
 		if !ok {
-			first[s.trial] = s
+			first[s.workload()] = s
 			continue
 		}
 		for name, hash := range s.meta.Inputs {
@@ -210,16 +221,21 @@ func (r *Results) compareArms() {
 	for _, arm := range r.Experiment.Arms {
 		r.Arms = append(r.Arms, r.summarizeArm(arm))
 	}
-	base := slices.IndexFunc(r.Arms, func(a ArmResult) bool { return a.Baseline })
-	if base < 0 {
-		return
-	}
 	for i := range r.Arms {
-		if i != base {
-			r.compareArm(&r.Arms[i], r.Arms[base])
+		if base, ok := r.BaselineOf(r.Arms[i]); ok && base.Name != r.Arms[i].Name {
+			r.compareArm(&r.Arms[i], base)
 		}
 	}
 	r.adjustVerdicts()
+}
+
+// BaselineOf returns the arm that arm is compared with: the baseline of its point.
+func (r Results) BaselineOf(arm ArmResult) (ArmResult, bool) {
+	i := slices.IndexFunc(r.Arms, func(a ArmResult) bool { return a.Baseline && a.Point == arm.Point })
+	if i < 0 {
+		return ArmResult{}, false
+	}
+	return r.Arms[i], true
 }
 
 // adjustVerdicts makes one family of all comparisons that have a test for a verdict.
@@ -246,7 +262,7 @@ func (r *Results) adjustVerdicts() {
 }
 
 func (r *Results) compareArm(arm *ArmResult, base ArmResult) {
-	verdicts := verdictMetrics(r.Experiment.Profile.Interactive)
+	verdicts := verdictMetrics(r.Experiment.ProfileOf(arm.Name).Interactive)
 	for key, e := range arm.Metrics {
 		other, ok := base.Metrics[key]
 		if !ok {
@@ -279,8 +295,10 @@ func verdictMetrics(in spec.Interactive) map[string]string {
 }
 
 func (r *Results) summarizeArm(arm spec.Arm) ArmResult {
+	swept := r.Experiment.SweptOf(arm.Name)
 	a := ArmResult{
-		Name: arm.Name, Description: arm.Description, Baseline: arm.Name == r.Experiment.Baseline,
+		Name: arm.Name, Description: arm.Description, Baseline: arm.Name == r.Experiment.BaselineOf(arm.Name),
+		Point: swept.Point, SweptFrom: swept.Of, Factors: swept.Factors,
 		Metrics: map[string]Estimate{}, Against: map[string]Comparison{}, Jobs: []ArmJob{},
 	}
 	units := make(map[string]string)
@@ -306,7 +324,7 @@ func (r *Results) summarizeArm(arm spec.Arm) ArmResult {
 	for key, values := range trials {
 		a.Metrics[key] = estimate(units[key], values)
 	}
-	for _, j := range r.Experiment.Profile.Batch.Jobs {
+	for _, j := range r.Experiment.ProfileOf(arm.Name).Batch.Jobs {
 		if observed, ok := jobs[j.Name]; ok {
 			a.Jobs = append(a.Jobs, armJob(j, observed))
 		}

@@ -10,12 +10,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
 	"bgbench/pkg/analysis/analysistest"
 	"bgbench/pkg/record"
+	"bgbench/pkg/spec"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -355,4 +357,67 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "table.txt", b.String())
+}
+
+// Under points of a sweep over the profile the cells of a trial replay other files: each
+// is compared with the baseline of its point, and with nothing else.
+func TestArmsOfAPointAreComparedWithItsBaseline(t *testing.T) {
+	e := analysistest.Experiment()
+	slow := e.Profile
+	slow.Batch.Lead += spec.Duration(time.Second)
+	var arms []spec.Arm
+	for _, point := range []spec.Point{{Name: "lead-5s", Baseline: analysistest.S0 + "-a", Profile: e.Profile}, {Name: "lead-6s", Baseline: analysistest.S0 + "-b", Profile: slow}} {
+		for _, of := range []string{analysistest.S0, analysistest.S2} {
+			arm, _ := e.Arm(of)
+			arm.Name += "-" + map[string]string{"lead-5s": "a", "lead-6s": "b"}[point.Name]
+			arms = append(arms, arm)
+			e.Swept = append(e.Swept, spec.Swept{Arm: arm.Name, Of: of, Point: point.Name, Factors: []spec.Factor{{Key: "profile.batch.lead", Value: point.Name}}})
+		}
+		e.Points = append(e.Points, point)
+	}
+	e.Arms = arms
+	r := Results{Experiment: e}
+	value := 1.0
+	for _, arm := range e.Arms {
+		value *= 2 // 2 and 4 at the first point, 8 and 16 at the second
+		for trial := 1; trial <= e.Trials; trial++ {
+			seconds := measured(value+float64(trial)/100, 100)
+			r.Cells = append(r.Cells, CellResult{Arm: arm.Name, Trial: trial, Valid: true, Phases: []PhaseSummary{{
+				Phase: "burst", Class: record.ClassInteractive,
+				TTFT: Distribution{Unit: "s", N: 100, P50: seconds},
+			}}})
+		}
+	}
+	r.compareArms()
+	for i, want := range []struct {
+		baseline bool
+		point    string
+	}{{true, "lead-5s"}, {false, "lead-5s"}, {true, "lead-6s"}, {false, "lead-6s"}} {
+		a := r.Arms[i]
+		if a.Baseline != want.baseline || a.Point != want.point || a.SweptFrom != e.Swept[i].Of || len(a.Factors) != 1 {
+			t.Errorf("arm %s: found baseline %t at point %q of %q with %v", a.Name, a.Baseline, a.Point, a.SweptFrom, a.Factors)
+		}
+		if want.baseline {
+			if len(a.Against) > 0 {
+				t.Errorf("baseline %s is compared", a.Name)
+			}
+			continue
+		}
+		c := a.Against[MetricKey("burst", record.ClassInteractive, MetricTTFT, StatP50)]
+		if c.Ratio == nil || math.Abs(*c.Ratio-2) > 0.02 {
+			t.Errorf("%s is compared as %+v, expected twice its baseline", a.Name, c)
+		}
+	}
+	if err := coherent(r); err != nil {
+		t.Errorf("a baseline a point is refused: %v", err)
+	}
+	slots := []*slot{{arm: e.Arms[0], trial: 1, point: "lead-5s", result: &r.Cells[0]}, {arm: e.Arms[2], trial: 1, point: "lead-6s", result: &r.Cells[6]}}
+	slots[0].meta.Inputs, slots[1].meta.Inputs = map[string]string{"schedule.jsonl": "a"}, map[string]string{"schedule.jsonl": "b"}
+	if err := sameInputs(slots); err != nil {
+		t.Errorf("two points may replay other files: %v", err)
+	}
+	slots[1].point = "lead-5s"
+	if sameInputs(slots) == nil {
+		t.Error("one point replays one set of files")
+	}
 }

@@ -74,7 +74,7 @@ func coherent(results Results) error {
 		return errors.New("arms: missing or empty, expected at least one arm")
 	}
 	arms := map[string]int{}
-	baseline := -1
+	baselines := map[string]int{} // by point
 	for i, arm := range results.Arms {
 		if arm.Name == "" {
 			return fmt.Errorf("arms[%d].name: missing, expected the name of an arm", i)
@@ -83,11 +83,11 @@ func coherent(results Results) error {
 			return fmt.Errorf("arms[%d].name: found %q, which arms[%d] has already", i, arm.Name, first)
 		}
 		arms[arm.Name] = i
-		if arm.Baseline && baseline >= 0 {
-			return fmt.Errorf("arms[%d].baseline: found true, expected one baseline and arms[%d] is it", i, baseline)
+		if first, ok := baselines[arm.Point]; ok && arm.Baseline {
+			return fmt.Errorf("arms[%d].baseline: found true, expected one baseline and arms[%d] is it", i, first)
 		}
 		if arm.Baseline {
-			baseline = i
+			baselines[arm.Point] = i
 		}
 	}
 	type place struct {

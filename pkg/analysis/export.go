@@ -83,7 +83,7 @@ func (r Results) Document(source string) interop.Document {
 	var runs []interop.Run
 	for _, c := range r.Cells {
 		base := interop.Cell{
-			Experiment: r.Experiment.Name, Trial: c.Trial, Target: r.Experiment.Target, Profile: r.Experiment.Profile,
+			Experiment: r.Experiment.Name, Trial: c.Trial, Target: r.Experiment.Target, Profile: r.Experiment.ProfileOf(c.Arm),
 			Start: c.StartedAt, End: c.EndedAt, Arm: spec.Arm{Name: c.Arm},
 		}
 		for _, a := range r.Experiment.Arms {

@@ -38,14 +38,14 @@ const listedLines = 3
 // same trial that has any. All arms of a trial are asked the same, and a greedy
 // deterministic server answers the same, whatever was evicted, retried or resumed.
 func compareOutputs(slots []*slot) {
-	reference := make(map[int]*slot)
+	reference := make(map[workload]*slot)
 	for _, s := range slots {
 		if s.result == nil || len(s.outputs) == 0 {
 			continue
 		}
-		first, ok := reference[s.trial]
+		first, ok := reference[s.workload()]
 		if !ok {
-			reference[s.trial] = s
+			reference[s.workload()] = s
 			continue
 		}
 		o := &OutputComparison{Reference: first.arm.Name}

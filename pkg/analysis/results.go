@@ -275,8 +275,14 @@ type ArmResult struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Baseline    bool   `json:"baseline"`
-	Trials      int    `json:"trials"` // valid ones
-	Invalid     int    `json:"invalid"`
+	// Factors are the keys that a sweep set, with their values, and SweptFrom is the arm
+	// that it set them in. Point is that of the workload, where keys of the profile are
+	// swept: there each point has a baseline.
+	Factors   []spec.Factor `json:"factors,omitempty"`
+	SweptFrom string        `json:"swept_from,omitempty"`
+	Point     string        `json:"point,omitempty"`
+	Trials    int           `json:"trials"` // valid ones
+	Invalid   int           `json:"invalid"`
 	// Metrics are keyed as MetricKey builds them: burst/interactive/ttft/p95.
 	Metrics map[string]Estimate `json:"metrics"`
 	// Against compares with the baseline, paired by trial, under the same keys.

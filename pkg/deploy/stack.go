@@ -19,7 +19,7 @@ type Stack struct {
 	Target        string   `json:"target"`
 	Experiment    string   `json:"experiment"`
 	Point         string   `json:"point,omitempty"` // whose inputs the arm replays, in a sweep over the profile
-	Arm           spec.Arm `json:"arm"` // resolved
+	Arm           spec.Arm `json:"arm"`             // resolved
 	// Model and MaxModelLen come from the profile: they configure the engine.
 	Model       string `json:"model"`
 	MaxModelLen int    `json:"max_model_len"`
@@ -29,6 +29,22 @@ type Stack struct {
 	BatchURL     string     `json:"batch_url,omitempty"`     // base, without /v1; empty without a batch gateway
 	Metrics      []Endpoint `json:"metrics,omitempty"`
 	Process      *Process   `json:"process,omitempty"` // that `up` started; nil under exec and serve
+	Kube         *Kube      `json:"kube,omitempty"`    // on target kube
+}
+
+// Kube says where a stack on a cluster is and what was found there.
+type Kube struct {
+	Context   string `json:"context"` // of the kubeconfig
+	Namespace string `json:"namespace"`
+	Mode      string `json:"mode"` // sim or gpu
+	// Effective is the configuration as it was read back, component by component, and
+	// Images what the pods really run, by container.
+	Effective map[string]string `json:"effective,omitempty"`
+	Images    map[string]string `json:"images,omitempty"`
+	Charts    map[string]string `json:"charts,omitempty"`   // versions
+	Revision  string            `json:"revision,omitempty"` // of the model
+	// Notes name the keys of the arm that have no counterpart on the cluster.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Endpoint is a /metrics page.

@@ -52,7 +52,10 @@ func (s study) answer() answer {
 
 // primary is the metric that the first sentence speaks of: of those with a
 // verdict, interactive TTFT p95 in bursts if it is there, else the first by name.
-func (s study) primary() string {
+func (s study) primary() string { return s.primaryIn(s.Burst) }
+
+// primaryIn is the same where burst is the busiest phase.
+func (s study) primaryIn(burst string) string {
 	keys := map[string]bool{}
 	for _, a := range s.Arms {
 		for key, c := range a.Against {
@@ -61,7 +64,7 @@ func (s study) primary() string {
 			}
 		}
 	}
-	want := analysis.MetricKey(s.Burst, "interactive", analysis.MetricTTFT, analysis.StatP95)
+	want := analysis.MetricKey(burst, "interactive", analysis.MetricTTFT, analysis.StatP95)
 	if keys[want] || len(keys) == 0 {
 		return want
 	}
@@ -72,10 +75,21 @@ func (s study) interactiveSentence() string {
 	if s.Baseline == nil {
 		return "No conclusion about interactive traffic: the experiment names no baseline to compare with."
 	}
-	key := s.primary()
+	var sentences []string
+	for _, base := range s.Arms {
+		if base.ArmResult.Baseline {
+			sentences = append(sentences, s.sentenceAgainst(base))
+		}
+	}
+	return strings.Join(sentences, " ")
+}
+
+// sentenceAgainst speaks of the arms that are compared with base.
+func (s study) sentenceAgainst(base arm) string {
+	key := s.primaryIn(analysis.BurstPhase(s.Experiment.ProfileOf(base.Name).Interactive))
 	groups := map[string][]string{}
 	for _, a := range s.Arms {
-		if a.ArmResult.Baseline {
+		if a.ArmResult.Baseline || a.Point != base.Point {
 			continue
 		}
 		c := a.Against[key]
@@ -106,11 +120,11 @@ func (s study) interactiveSentence() string {
 	if arms := groups[analysis.VerdictDegraded]; arms != nil {
 		clauses = append(clauses, "degraded in "+list(arms))
 	}
-	subject := "Against " + s.Baseline.Tag.Label() + ", " + metricName(key)
+	subject := "Against " + base.Tag.Label() + ", " + metricName(key)
 	open := groups[analysis.VerdictNoConclusion]
 	switch {
 	case len(clauses) == 0 && open == nil:
-		return "No conclusion: there is no arm to compare with " + s.Baseline.Tag.Label() + "."
+		return "No conclusion: there is no arm to compare with " + base.Tag.Label() + "."
 	case len(clauses) == 0:
 		return subject + " allows no conclusion for " + list(open) + "."
 	case open == nil:
@@ -237,8 +251,8 @@ func (s study) comparisons() []comparison {
 					row.Raw = raw
 				}
 			}
-			if s.Baseline != nil {
-				row.Baseline = median(s.Baseline.Metrics[key])
+			if base, ok := s.BaselineOf(a.ArmResult); ok {
+				row.Baseline = median(base.Metrics[key])
 			}
 			if c.Ratio != nil {
 				row.Ratio = times(*c.Ratio)

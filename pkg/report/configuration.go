@@ -12,7 +12,7 @@ import (
 // configuration is what ran: the profile and the arms as a user would write them,
 // and the versions that the cells recorded.
 type configuration struct {
-	Profile  document
+	Profiles []document // one, or that of each point of a sweep over the profile
 	Arms     []document
 	Versions []version
 }
@@ -32,11 +32,17 @@ type version struct {
 
 func (s study) configuration() (configuration, error) {
 	var c configuration
-	profile, err := spec.Marshal(s.Experiment.Profile)
-	if err != nil {
-		return c, fmt.Errorf("writing the profile as YAML: %w", err)
+	for i, profile := range s.Experiment.Profiles() {
+		text, err := spec.Marshal(profile)
+		if err != nil {
+			return c, fmt.Errorf("writing the profile as YAML: %w", err)
+		}
+		name := profile.Name
+		if len(s.Experiment.Points) > 0 {
+			name += " at " + s.Experiment.Points[i].Name
+		}
+		c.Profiles = append(c.Profiles, document{Name: label(name), YAML: string(text)})
 	}
-	c.Profile = document{Name: label(s.Experiment.Profile.Name), YAML: string(profile)}
 	for _, a := range s.Experiment.Arms {
 		text, err := spec.Marshal(a)
 		if err != nil {

@@ -8,6 +8,8 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"slices"
+	"strings"
 
 	"bgbench/pkg/analysis"
 	"bgbench/pkg/record"
@@ -193,12 +195,16 @@ func (s study) facts() []fact {
 	e := s.Experiment
 	facts := []fact{{"Target", targetName(e.Target)}, {"Profile", label(e.Profile.Name)}, {"Model", label(e.Profile.Model)}}
 	facts = append(facts, fact{"Design", fmt.Sprintf("%d arms × %d trials", len(s.Arms), max(e.Trials, s.trials()))})
-	for _, phase := range e.Profile.Interactive.Phases {
-		facts = append(facts, fact{"Phase " + label(phase.Name),
-			declared(phase.Rate) + " req/s for " + clock(phase.Duration.Seconds())})
+	facts = append(facts, fact{"Sweep", s.sweep()})
+	for _, p := range e.Profiles() {
+		for _, phase := range p.Interactive.Phases {
+			facts = also(facts, "Phase "+label(phase.Name), declared(phase.Rate)+" req/s for "+clock(phase.Duration.Seconds()))
+		}
 	}
-	if i := e.Profile.Interactive; i.Cycles > 0 {
-		facts = append(facts, fact{"Cycles", fmt.Sprintf("%d, of which %d warm-up", i.Cycles, i.WarmupCycles)})
+	for _, p := range e.Profiles() {
+		if i := p.Interactive; i.Cycles > 0 {
+			facts = also(facts, "Cycles", fmt.Sprintf("%d, of which %d warm-up", i.Cycles, i.WarmupCycles))
+		}
 	}
 	facts = append(facts, fact{"Run", s.days()})
 	var kept []fact
@@ -208,6 +214,39 @@ func (s study) facts() []fact {
 		}
 	}
 	return kept
+}
+
+// also adds what a point of a sweep says of a fact to what the others said.
+func also(facts []fact, name, text string) []fact {
+	for i, f := range facts {
+		if f.Name == name {
+			if !slices.Contains(strings.Split(f.Text, " or "), text) {
+				facts[i].Text += " or " + text
+			}
+			return facts
+		}
+	}
+	return append(facts, fact{name, text})
+}
+
+// sweep lists the keys that were swept and their values.
+func (s study) sweep() string {
+	var keys []string
+	values := map[string][]string{}
+	for _, a := range s.Arms {
+		for _, f := range a.Factors {
+			if values[f.Key] == nil {
+				keys = append(keys, f.Key)
+			}
+			if text := fmt.Sprint(f.Value); !slices.Contains(values[f.Key], text) {
+				values[f.Key] = append(values[f.Key], text)
+			}
+		}
+	}
+	for i, key := range keys {
+		keys[i] = key + " " + strings.Join(values[key], ", ")
+	}
+	return prose(strings.Join(keys, "; "))
 }
 
 // virtualClock stands where a date would: the calendar of such a run is made up.

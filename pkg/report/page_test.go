@@ -27,7 +27,7 @@ func TestSections(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The YAML is pkg/spec's.
-	p.Configuration.Profile.YAML = "name: default\n"
+	p.Configuration.Profiles[0].YAML = "name: default\n"
 	for i := range p.Configuration.Arms {
 		p.Configuration.Arms[i].YAML = "name: " + p.Configuration.Arms[i].Name + "\n"
 	}

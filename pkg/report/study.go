@@ -13,7 +13,7 @@ import (
 type study struct {
 	analysis.Results
 	Arms     []arm
-	Baseline *arm
+	Baseline *arm // in a sweep over the profile that of the first point
 	Phases   []string
 	Burst    string // the phase with the highest rate
 	Idle     string // the phase with the lowest
@@ -66,7 +66,7 @@ func newStudy(results analysis.Results) study {
 		s.Arms = append(s.Arms, a)
 	}
 	for i := range s.Arms {
-		if s.Arms[i].ArmResult.Baseline {
+		if s.Baseline == nil && s.Arms[i].ArmResult.Baseline {
 			s.Baseline = &s.Arms[i]
 		}
 	}
@@ -84,8 +84,10 @@ func phases(results analysis.Results) []string {
 			names = append(names, name)
 		}
 	}
-	for _, p := range results.Experiment.Profile.Interactive.Phases {
-		add(p.Name)
+	for _, profile := range results.Experiment.Profiles() {
+		for _, p := range profile.Interactive.Phases {
+			add(p.Name)
+		}
 	}
 	for _, cell := range results.Cells {
 		for _, p := range cell.Phases {

@@ -80,6 +80,18 @@ func (e Experiment) ProfileOf(arm string) Profile {
 	return e.Profile
 }
 
+// Profiles are those under which arms run: one, or that of each point.
+func (e Experiment) Profiles() []Profile {
+	if len(e.Points) == 0 {
+		return []Profile{e.Profile}
+	}
+	var all []Profile
+	for _, p := range e.Points {
+		all = append(all, p.Profile)
+	}
+	return all
+}
+
 // BaselineOf is the name of the arm that the arm is compared with.
 func (e Experiment) BaselineOf(arm string) string {
 	if p, ok := e.Point(e.SweptOf(arm).Point); ok {

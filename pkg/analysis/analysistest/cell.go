@@ -37,12 +37,13 @@ func New(arm string, trial int) Cell {
 	if err != nil {
 		panic(err)
 	}
-	seed := experiment.Profile.TrialSeed(trial)
+	profile := experiment.ProfileOf(arm)
+	seed := profile.TrialSeed(trial)
 	c := Cell{Metadata: record.Metadata{
 		SchemaVersion: 1, Experiment: experiment.Name, Arm: arm, Trial: trial, Seed: seed,
 		Target: experiment.Target, Clock: "virtual",
 		RunStartedAt: at(-5), ScheduleStartedAt: Start, EndedAt: at(135),
-		Profile: experiment.Profile, Stack: stack,
+		Profile: profile, Stack: stack,
 		Inputs:   map[string]string{"schedule.jsonl": fmt.Sprintf("%064x", trial)},
 		Host:     record.Host{OS: "linux", Arch: "amd64", CPUs: 2},
 		Versions: map[string]string{"bg-load": "test"},
