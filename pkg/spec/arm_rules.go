@@ -34,6 +34,7 @@ func (a Arm) problems() problems {
 	case DispatchSync, DispatchAsync:
 		a.Gateway.problems(&is, "gateway", a.Dispatch)
 	}
+	a.Gateway.restartProblems(&is, "gateway.restarts", a.Dispatch)
 	if a.Dispatch == DispatchAsync {
 		a.asyncProblems(&is)
 	}
@@ -77,7 +78,6 @@ func (g Gateway) problems(is *problems, path, dispatch string) {
 	is.check(g.MaxBackoff >= g.InitialBackoff, join(path, "maxBackoff"), "found %s, expected initialBackoff %s or more", g.MaxBackoff, g.InitialBackoff)
 	is.oneOf(join(path, "inferenceGateway"), g.InferenceGateway, InferenceGatewayGlobal, InferenceGatewayPerModel)
 	g.Concurrency.problems(is, join(path, "concurrency"))
-	g.restartProblems(is, join(path, "restarts"), dispatch)
 }
 
 // The llm-d batch gateway's processor refuses to start on the same three faults.

@@ -73,26 +73,25 @@ func (a Arm) asyncProblems(is *problems) {
 func (a Arm) gateProblems(is *problems, path string) {
 	g := a.Async.Gate
 	is.oneOf(join(path, "type"), g.Type, GateConstant, GatePrometheusBudget, GateEndpointScrape)
-	if g.Type != GatePrometheusBudget && g.Type != GateEndpointScrape {
-		return
-	}
+	// A number out of its range is a slip of the pen whatever gate reads it.
 	is.check(g.Baseline >= 0 && g.Baseline < 1, join(path, "baseline"), "found %s, expected 0 or more and below 1", decimal(g.Baseline))
 	is.check(g.Fallback >= 0 && g.Fallback <= 1, join(path, "fallback"), "found %s, expected a budget from 0 (closed) to 1 (open)", decimal(g.Fallback))
 	is.check(g.CacheTTL >= 0, join(path, "cacheTTL"), "found %s, expected 0 (no cache) or more", g.CacheTTL)
-	if g.Type == GatePrometheusBudget {
-		is.check(g.MaxConcurrency >= 1, join(path, "maxConcurrency"), "found %d, expected 1 or more requests a pod", g.MaxConcurrency)
-		is.check(g.ScrapeInterval > 0, join(path, "scrapeInterval"), "found %s, expected more than 0", g.ScrapeInterval)
+	is.check(g.MaxConcurrency >= 1, join(path, "maxConcurrency"), "found %d, expected 1 or more requests a pod", g.MaxConcurrency)
+	is.check(g.ScrapeInterval > 0, join(path, "scrapeInterval"), "found %s, expected more than 0", g.ScrapeInterval)
+	is.check(g.MaxCountPerPod >= 0, join(path, "maxCountPerPod"), "found %s, expected 0 (the metric is a share) or more", decimal(g.MaxCountPerPod))
+	switch g.Type {
+	case GatePrometheusBudget:
 		if a.Router.Kind != RouterEPP && g.Fallback == 0 {
 			is.addf(join(path, "type"), "%s reads the endpoint picker's metrics, which router.kind %s does not have: with fallback 0 the gate never opens",
 				g.Type, a.Router.Kind)
 			is.hintLast("set router.kind: %s, or a fallback above 0", RouterEPP)
 		}
-		return
-	}
-	is.check(g.Metric != "", join(path, "metric"), "found none, expected the name of a metric such as vllm:num_requests_waiting")
-	is.check(g.MaxCountPerPod >= 0, join(path, "maxCountPerPod"), "found %s, expected 0 (the metric is a share) or more", decimal(g.MaxCountPerPod))
-	if err := a.gateEndpoint(g.Endpoint); err != nil {
-		is.addf(join(path, "endpoint"), "%s", err)
+	case GateEndpointScrape:
+		is.check(g.Metric != "", join(path, "metric"), "found none, expected the name of a metric such as vllm:num_requests_waiting")
+		if err := a.gateEndpoint(g.Endpoint); err != nil {
+			is.addf(join(path, "endpoint"), "%s", err)
+		}
 	}
 }
 

@@ -35,6 +35,7 @@ func (a Arm) promiseProblems(is *problems) {
 		seen[name] = true
 		if missing := a.lacks(name); missing != "" {
 			is.addf(at, "found %s, which needs %s", name, missing)
+			is.hintLast("set that, or promises without %s: a cell in which it does not engage is INVALID", name)
 		}
 	}
 }
@@ -48,12 +49,15 @@ func (a Arm) lacks(mechanism string) string {
 			needs = append(needs, what)
 		}
 	}
+	const below = "an objective of batch work whose priority is below that of interactive or standard requests"
 	// What stands in Router.Config is the picker's to read.
 	own := r.Kind == RouterEPP && r.Config == ""
 	switch mechanism {
 	case PromiseAIMD:
 		need(a.Dispatch == DispatchSync, "dispatch: sync")
-		need(a.Gateway.Concurrency.AIMD.Enabled, "gateway.concurrency.aimd.enabled: true")
+		c := a.Gateway.Concurrency
+		need(c.AIMD.Enabled, "gateway.concurrency.aimd.enabled: true")
+		need(!c.AIMD.Enabled || c.AIMD.Min < c.PerEndpoint, "gateway.concurrency.aimd.min below perEndpoint")
 	case PromiseSaturation:
 		need(r.Kind == RouterEPP, "router.kind: epp")
 	case PromiseQueue:
@@ -63,12 +67,29 @@ func (a Arm) lacks(mechanism string) string {
 		need(a.Dispatch != DispatchNone, "batch work (dispatch)")
 		need(r.Kind == RouterEPP, "router.kind: epp")
 		need(r.Holdback.Active(), "router.holdback.minCeiling below 1")
+		need(r.Kind != RouterEPP || a.batchPriority() < r.highestPriority(), below)
 	case PromiseEviction:
 		need(a.Dispatch != DispatchNone, "batch work (dispatch)")
 		need(r.Kind == RouterEPP, "router.kind: epp")
 		need(r.Eviction || !own, "router.eviction: true")
+		need(r.Kind != RouterEPP || a.batchPriority() < r.highestPriority(), below)
 	case PromiseGate:
 		need(a.Dispatch == DispatchAsync, "dispatch: async")
+		need(a.Async.Gate.Type != GateConstant, "async.gate.type other than constant")
+		need(a.Async.Gate.Type != GatePrometheusBudget || r.Kind == RouterEPP, "router.kind: epp")
 	}
 	return strings.Join(needs, " and ")
+}
+
+// batchPriority is that of the batch requests in the router.
+func (a Arm) batchPriority() int {
+	if a.Dispatch == DispatchBacklog {
+		return a.Router.Priority(a.Backlog.Objective)
+	}
+	return a.Router.Priority(a.Gateway.InferenceObjective)
+}
+
+// highestPriority is that of the requests which batch work makes way for.
+func (r Router) highestPriority() int {
+	return max(r.Priority(r.InteractiveObjective), r.Priority(r.StandardObjective))
 }

@@ -12,6 +12,8 @@ func TestRestartFaultsNameTheKeyAndWhatWasExpected(t *testing.T) {
 		"no time to be down":   {"s2-ungated", "gateway.restarts=[{at: 1s, signal: SIGKILL}]", "gateway.restarts.0.downFor: found 0s, expected more than 0"},
 		"while it is down":     {"s2-ungated", "gateway.restarts=[{at: 1s, signal: SIGKILL, downFor: 5s}, {at: 6s, signal: SIGKILL, downFor: 5s}]", "gateway.restarts.1.at: 6s is not after the restart before, which may take until 6s"},
 		"while it is ending":   {"s2-ungated", "gateway.restarts=[{at: 1s, signal: SIGTERM, downFor: 5s}, {at: 26s, signal: SIGKILL, downFor: 5s}]", "26s is not after the restart before, which may take until 26s"},
+		"of no gateway":        {"s0-interactive-only", "gateway.restarts=[{at: 1s, signal: SIGKILL, downFor: 5s}]", "gateway.restarts=[{at: 1s, signal: SIGKILL, downFor: 5s}]: found 1, expected none where dispatch is none"},
+		"of a backlog":         {"s1-no-gateway", "gateway.restarts=[{at: 1s, signal: SIGKILL, downFor: 5s}]", "found 1, expected none where dispatch is backlog"},
 		"an unknown key of it": {"s2-ungated", "gateway.restarts=[{at: 1s, signl: SIGKILL, downFor: 5s}]", "gateway.restarts.0.signl: unknown key"},
 		"an unknown quirk":     {"s2-ungated", "gateway.quirks.workerHeldAfterJobs=false", "--set gateway.quirks.workerHeldAfterJobs=false: unknown key"},
 		"a quirk of a number":  {"s2-ungated", "gateway.quirks.globalPerJob=1", "found 1, expected true or false"},
