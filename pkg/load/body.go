@@ -1,6 +1,7 @@
 package load
 
 import (
+	"slices"
 	"strconv"
 
 	"bgbench/pkg/inputs"
@@ -10,6 +11,12 @@ import (
 // appendBody appends the JSON of a request, as encoding/json would word it. That goes over
 // the texts three times, and they are nearly all of it (BenchmarkClientPerRequest).
 func appendBody(dst []byte, r *openai.ChatRequest) []byte {
+	const rest = 512 // what a body takes beside its texts, mostly
+	texts := 0
+	for _, m := range r.Messages {
+		texts += len(m.Content)
+	}
+	dst = slices.Grow(dst, texts+rest)
 	dst = append(dst, `{"model":`...)
 	dst = inputs.AppendString(dst, r.Model)
 	dst = append(dst, `,"messages":[`...)
@@ -53,15 +60,4 @@ func appendBody(dst []byte, r *openai.ChatRequest) []byte {
 		dst = inputs.AppendString(append(dst, `,"cache_salt":`...), r.CacheSalt)
 	}
 	return append(dst, '}')
-}
-
-// bodyRoom is what a body takes beside its texts, mostly.
-const bodyRoom = 512
-
-func newBody(r *openai.ChatRequest) []byte {
-	n := bodyRoom
-	for _, m := range r.Messages {
-		n += len(m.Content)
-	}
-	return appendBody(make([]byte, 0, n), r)
 }

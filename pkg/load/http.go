@@ -23,19 +23,19 @@ func (t HTTPTransport) Start(req *Request, done func(Attempt)) (cancel func()) {
 	go func() {
 		defer cancel()
 		a := t.attempt(ctx, req)
-		t.K.Post(func() { done(a) })
+		t.K.Post(func() { done(*a) })
 	}()
 	return cancel
 }
 
-func (t HTTPTransport) attempt(ctx context.Context, req *Request) Attempt {
+func (t HTTPTransport) attempt(ctx context.Context, req *Request) *Attempt {
 	seen := &observed{epoch: t.K.Epoch()}
 	header := http.Header{openai.HeaderRequestID: {req.ID}}
 	if req.Objective != "" {
 		header[openai.HeaderObjective] = []string{req.Objective}
 	}
-	result := t.Client.Stream(ctx, openai.Call{Body: newBody(req.Chat), Header: header}, seen)
-	return seen.attempt(result)
+	result := t.Client.Stream(ctx, openai.Call{Encode: func(dst []byte) []byte { return appendBody(dst, req.Chat) }, Header: header}, seen)
+	return seen.attempt(&result)
 }
 
 // observed is the openai.Observer that makes an Attempt.
@@ -53,8 +53,8 @@ func (o *observed) Headers(time.Time, int, http.Header) {}
 // Chunk implements openai.Observer.
 func (o *observed) Chunk(at time.Time, tokens int) { o.a.Content(at.Sub(o.epoch), tokens) }
 
-func (o *observed) attempt(r openai.Result) Attempt {
-	a := o.a
+func (o *observed) attempt(r *openai.Result) *Attempt {
+	a := &o.a
 	a.Sent, a.Headers = o.stamp(r.SentAt), o.stamp(r.HeadersAt)
 	a.FirstChunk, a.Done = o.stamp(r.FirstChunkAt), o.stamp(r.DoneAt)
 	a.PromptTokens, a.CachedTokens = r.PromptTokens, r.CachedTokens

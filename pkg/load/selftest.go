@@ -34,6 +34,8 @@ type Rung struct {
 	Load   int
 	Health record.LoadHealth
 	Faults []string // why the machine did not manage; none if it did
+	// Over is what each answer took beyond the pace of its tokens, in seconds and in order.
+	Over []float64
 }
 
 // SelfTestResult is the highest load of each kind that held.
@@ -157,6 +159,7 @@ func (s SelfTest) try(ctx context.Context, url string, rung Rung, n int, length 
 		return Rung{}, err
 	}
 	rung.Faults = append(rung.Health.Faults(), out.faults()...)
+	rung.Over = out.over
 	return rung, nil
 }
 

@@ -32,6 +32,7 @@ type Client struct {
 
 	once    sync.Once
 	readers sync.Pool
+	bodies  sync.Pool
 }
 
 // DefaultAnswerLimit bounds an answer: 100 times what 16,384 tokens with usage
@@ -40,8 +41,11 @@ const DefaultAnswerLimit = 512 << 20
 
 // Call is one request.
 type Call struct {
-	Path   string      // empty is /v1/chat/completions
-	Body   []byte      // JSON
+	Path string // empty is /v1/chat/completions
+	Body []byte // JSON
+	// Encode appends the body to memory of the client's, which it uses again; it stands in
+	// for Body where it is not nil.
+	Encode func(dst []byte) []byte
 	Header http.Header // besides the client's
 }
 
@@ -96,18 +100,20 @@ func (c *Client) Stream(ctx context.Context, call Call, observer Observer) (r Re
 			r.Status, r.Error = record.StatusTimeout, bitten
 		}
 	}()
-	body := &requestBody{data: call.Body}
-	sent := int64(len(call.Body))
+	body := c.body(call)
+	sent := int64(len(body.data))
 	t := &trace{clock: c.now, observer: observer, dog: dog}
 	defer t.close()
 	req, err := c.request(httptrace.WithClientTrace(ctx, t.hooks()), call, body)
 	if err != nil {
-		return c.broken(ctx, r, err)
+		c.broken(ctx, &r, err)
+		return r
 	}
 	resp, err := c.client().Do(req)
 	if err != nil {
 		t.into(&r, sent)
-		return c.broken(ctx, r, err)
+		c.broken(ctx, &r, err)
+		return r
 	}
 	defer resp.Body.Close()
 
@@ -127,32 +133,32 @@ func (c *Client) Stream(ctx context.Context, call Call, observer Observer) (r Re
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return c.refusal(ctx, r, resp, answer)
+		c.refusal(ctx, &r, resp, answer)
 	case kind == "application/json":
-		return c.whole(ctx, r, answer)
+		c.whole(ctx, &r, answer)
+	default:
+		c.follow(ctx, cancel, &r, answer, t.readClock(resp), watched(dog, observer))
 	}
-	return c.follow(ctx, cancel, r, answer, t.readClock(resp), watched(dog, observer))
+	return r
 }
 
-// follow reads a stream.
-func (c *Client) follow(ctx context.Context, cancel func(), r Result, body *answerBody, clock func() time.Time, onChunk func(time.Time, int)) Result {
+// follow reads a stream. It takes the result by reference, as the others do: a stream
+// that waits keeps the frames of its functions (BenchmarkClientMemory in pkg/load).
+func (c *Client) follow(ctx context.Context, cancel func(), r *Result, body *answerBody, clock func() time.Time, onChunk func(time.Time, int)) {
 	reader := c.reader()
 	defer c.readers.Put(reader)
-	reader.decoder.Reset(body, clock)
-	reader.stream.Reset()
-	reader.stream.OnChunk = onChunk
+	reader.begin(body, clock, onChunk)
 	r.Outcome = reader.stream.Follow(reader.decoder)
 	switch {
 	case r.Status == record.StatusTransportError:
 		why := r.Error
-		r = c.broken(ctx, r, reader.decoder.err)
+		c.broken(ctx, r, reader.decoder.err)
 		if r.Status == record.StatusTransportError {
 			r.Error = why
 		}
 	case reader.stream.sawDone:
 		drain(body, cancel)
 	}
-	return r
 }
 
 // watched is who hears of chunks: the observer, and the watchdog where there is one.
@@ -172,15 +178,15 @@ func watched(dog *watchdog, observer Observer) func(time.Time, int) {
 }
 
 // refusal reads the body of an answer that is not 200.
-func (c *Client) refusal(ctx context.Context, r Result, resp *http.Response, body io.Reader) Result {
+func (c *Client) refusal(ctx context.Context, r *Result, resp *http.Response, body io.Reader) {
 	data, err := io.ReadAll(io.LimitReader(body, errorBodyLimit))
 	r.DoneAt = c.now()
 	if ctx.Err() != nil && err != nil {
-		return c.broken(ctx, r, err)
+		c.broken(ctx, r, err)
+		return
 	}
 	r.Status = RefusalStatus(r.HTTPStatus, r.DroppedReason)
 	r.Error = refusalMessage(resp, data)
-	return r
 }
 
 // RefusalStatus is the status of a request that was answered with an HTTP status
@@ -200,24 +206,24 @@ func RefusalStatus(code int, droppedReason string) string {
 }
 
 // whole reads an answer that does not stream.
-func (c *Client) whole(ctx context.Context, r Result, body io.Reader) Result {
+func (c *Client) whole(ctx context.Context, r *Result, body io.Reader) {
 	data, err := io.ReadAll(body)
 	r.DoneAt = c.now()
 	switch {
 	case errors.Is(err, errAnswerTooLarge):
 		r.Status, r.Error = record.StatusProtocolError, err.Error()
-		return r
+		return
 	case err != nil:
-		return c.broken(ctx, r, err)
+		c.broken(ctx, r, err)
+		return
 	}
 	at := r.DoneAt
 	r.Outcome = decodeAnswer(data)
 	r.DoneAt = at
-	return r
 }
 
-// broken is the result of a request that was cut off by err.
-func (c *Client) broken(ctx context.Context, r Result, err error) Result {
+// broken makes r the result of a request that was cut off by err.
+func (c *Client) broken(ctx context.Context, r *Result, err error) {
 	r.DoneAt = c.now()
 	var timeout net.Error
 	switch {
@@ -233,7 +239,6 @@ func (c *Client) broken(ctx context.Context, r Result, err error) Result {
 	default:
 		r.Status, r.Error = record.StatusTransportError, shorten(plainError(err))
 	}
-	return r
 }
 
 // plainError leaves out of an error what differs from request to request (URL,
@@ -251,6 +256,20 @@ func plainError(err error) string {
 		return "dial " + op.Addr.String() + ": " + op.Err.Error()
 	}
 	return op.Op + ": " + op.Err.Error()
+}
+
+func (c *Client) body(call Call) *requestBody {
+	if call.Encode == nil {
+		return &requestBody{data: call.Body}
+	}
+	room, ok := c.bodies.Get().(*[]byte)
+	if !ok {
+		room = new([]byte)
+	}
+	return &requestBody{data: call.Encode((*room)[:0]), free: func(data []byte) {
+		*room = data
+		c.bodies.Put(room)
+	}}
 }
 
 func (c *Client) request(ctx context.Context, call Call, body *requestBody) (*http.Request, error) {
@@ -317,6 +336,16 @@ func (c *Client) reader() *streamReader {
 		return r
 	}
 	return &streamReader{decoder: NewDecoder(nil, nil)}
+}
+
+// begin makes r ready for a stream. What it takes of the stack must not stay there while
+// the stream waits (BenchmarkClientMemory in pkg/load).
+//
+//go:noinline
+func (r *streamReader) begin(body io.Reader, clock func() time.Time, onChunk func(time.Time, int)) {
+	r.decoder.Reset(body, clock)
+	r.stream.Reset()
+	r.stream.OnChunk = onChunk
 }
 
 // answerBody counts the bytes of an answer and ends it at a limit.

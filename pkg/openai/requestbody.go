@@ -12,8 +12,10 @@ import (
 type requestBody struct {
 	mu       sync.Mutex
 	data     []byte
-	read     bool // to its end
+	free     func([]byte) // is given the bytes once nobody reads them any more; may be nil
+	read     bool         // to its end
 	answered bool
+	writing  int // calls of WriteTo under way
 }
 
 // into makes b the body of req. net/http asks for it again when it finds that an idle
@@ -39,9 +41,13 @@ func (b *requestBody) release() {
 }
 
 func (b *requestBody) forget() {
-	if b.read && b.answered {
-		b.data = nil
+	if !b.read || !b.answered || b.writing > 0 || b.data == nil {
+		return
 	}
+	if b.free != nil {
+		b.free(b.data)
+	}
+	b.data = nil
 }
 
 // bodyReader reads a requestBody from its start.
@@ -71,18 +77,24 @@ func (r *bodyReader) advance(n int) {
 	}
 }
 
-// rest is what was not read yet.
-func (r *bodyReader) rest() []byte {
+// rest is how many bytes were not read yet.
+func (r *bodyReader) rest() int {
 	r.of.mu.Lock()
 	defer r.of.mu.Unlock()
-	return r.of.data[min(r.pos, len(r.of.data)):]
+	return max(0, len(r.of.data)-r.pos)
 }
 
 // WriteTo implements io.WriterTo.
 func (r *bodyReader) WriteTo(w io.Writer) (int64, error) {
-	n, err := w.Write(r.rest())
-	r.of.mu.Lock()
-	defer r.of.mu.Unlock()
+	b := r.of
+	b.mu.Lock()
+	rest := b.data[min(r.pos, len(b.data)):]
+	b.writing++
+	b.mu.Unlock()
+	n, err := w.Write(rest)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.writing--
 	r.advance(n)
 	return int64(n), err
 }

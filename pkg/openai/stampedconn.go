@@ -58,7 +58,7 @@ func (c *stampedConn) lastWrite() time.Time {
 // are in memory and need no copy on their way.
 func (c *stampedConn) ReadFrom(r io.Reader) (int64, error) {
 	if limited, ok := r.(*io.LimitedReader); ok {
-		if body, ok := limited.R.(*bodyReader); ok && int64(len(body.rest())) <= limited.N {
+		if body, ok := limited.R.(*bodyReader); ok && int64(body.rest()) <= limited.N {
 			return body.WriteTo(c)
 		}
 	}
