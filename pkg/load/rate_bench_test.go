@@ -76,13 +76,16 @@ func BenchmarkLateness(b *testing.B) {
 	for b.Loop() {
 		set := selfInputs(2*rate, 2*time.Second)
 		client := benchClient(b, url, 1, 0)
-		r := NewReplay(client.K, ReplayConfig{Inputs: set, Transport: client, Rows: &memory{}, Router: spec.Router{}})
+		var rows memory
+		r := NewReplay(client.K, ReplayConfig{Inputs: set, Transport: client, Rows: &rows, Router: spec.Router{}})
 		beside.start(set.Schedule)
 		if err := r.Run(context.Background()); err != nil {
 			b.Fatal(err)
 		}
 		beside.ended.Wait()
-		late = append(late, r.tally.lateness...)
+		for _, row := range rows.requests {
+			late = append(late, *row.LatenessS)
+		}
 	}
 	p99 := p99MS(late)
 	b.ReportMetric(p99, "p99-ms")

@@ -124,7 +124,7 @@ func (s *selfServer) serve(conn net.Conn) {
 
 // burst writes a whole answer, some hundred chunks at a time.
 func burst(conn net.Conn, tokens int) error {
-	const room = 16 << 10
+	room := min(16<<10, len(selfHead)+tokens*len(selfToken)+len(selfEnd))
 	out := append(make([]byte, 0, room), selfHead...)
 	for range tokens {
 		if len(out)+len(selfToken) > room {

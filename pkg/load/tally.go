@@ -1,11 +1,6 @@
 package load
 
-import (
-	"slices"
-
-	"bgbench/pkg/record"
-	"bgbench/pkg/stats"
-)
+import "bgbench/pkg/record"
 
 // tally counts what the run's own health and its progress are made of.
 type tally struct {
@@ -13,7 +8,7 @@ type tally struct {
 	sent             int // of those, sent
 	ok, failed       int
 	jobOK, jobFailed int // of the lines of jobs and backlog
-	lateness         []float64
+	lateness         durations
 
 	firstDue, lastDue, lastSent Stamp
 	written, reused             int64 // requests of all classes that met a connection
@@ -44,7 +39,7 @@ func (t *tally) add(req *Request, a Attempt) {
 	if req.Due.OK && a.Sent.OK {
 		t.sent++
 		t.lastSent = latest(t.lastSent, a.Sent)
-		t.lateness = append(t.lateness, (a.Sent.Time - req.Due.Time).Seconds())
+		t.lateness.add(a.Sent.Time - req.Due.Time)
 	}
 }
 
@@ -78,12 +73,8 @@ func (t *tally) achieved() *float64 {
 // health fills in what the rows say about the generator. Rows that were never
 // sent are not late but missing: Sent falls short of Due.
 func (t *tally) health() record.LoadHealth {
-	h := record.LoadHealth{Due: t.due, Sent: t.sent, AchievedOffered: t.achieved(), Outages: []record.Outage{}}
-	if len(t.lateness) > 0 {
-		slices.Sort(t.lateness)
-		h.LatenessP50S = stats.Quantile(t.lateness, 0.5)
-		h.LatenessP99S = stats.Quantile(t.lateness, 0.99)
-		h.LatenessMaxS = t.lateness[len(t.lateness)-1]
+	return record.LoadHealth{
+		Due: t.due, Sent: t.sent, AchievedOffered: t.achieved(), Outages: []record.Outage{},
+		LatenessP50S: t.lateness.quantile(0.5).Seconds(), LatenessP99S: t.lateness.quantile(0.99).Seconds(), LatenessMaxS: t.lateness.largest.Seconds(),
 	}
-	return h
 }

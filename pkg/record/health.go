@@ -13,6 +13,7 @@ type LoadHealth struct {
 	// that was sent, less what the sending took longer than the schedule. Null without
 	// a schedule.
 	AchievedOffered *float64 `json:"achieved_offered"`
+	// Percentiles of lateness and of the loop's lag are right to 1/256.
 	LatenessP50S    float64  `json:"lateness_p50_s"`
 	LatenessP99S    float64  `json:"lateness_p99_s"`
 	LatenessMaxS    float64  `json:"lateness_max_s"`
