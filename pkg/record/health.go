@@ -14,11 +14,11 @@ type LoadHealth struct {
 	// a schedule.
 	AchievedOffered *float64 `json:"achieved_offered"`
 	// Percentiles of lateness and of the loop's lag are right to 1/256.
-	LatenessP50S    float64  `json:"lateness_p50_s"`
-	LatenessP99S    float64  `json:"lateness_p99_s"`
-	LatenessMaxS    float64  `json:"lateness_max_s"`
-	CPUSeconds      float64  `json:"cpu_s"`
-	WallSeconds     float64  `json:"wall_s"`
+	LatenessP50S float64 `json:"lateness_p50_s"`
+	LatenessP99S float64 `json:"lateness_p99_s"`
+	LatenessMaxS float64 `json:"lateness_max_s"`
+	CPUSeconds   float64 `json:"cpu_s"`
+	WallSeconds  float64 `json:"wall_s"`
 	// SimulatedSeconds is the length of the run on the virtual clock, 0 on the wall clock.
 	SimulatedSeconds float64 `json:"simulated_s"`
 	// Process is the generator itself; null on the virtual clock, where it is no part
