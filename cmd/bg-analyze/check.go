@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -16,6 +17,7 @@ type checkOptions struct {
 	Metrics           []string
 	Within            float64
 	Output            string // one of findingFormats
+	Quiet             bool
 }
 
 var findingFormats = map[string]func(io.Writer, []analysis.Finding) error{
@@ -44,7 +46,7 @@ func checkCommand(env cli.Env) *urfave.Command {
 			}
 			return check(env, checkOptions{
 				Baseline: c.String("baseline"), Current: c.Args().First(),
-				Metrics: c.StringSlice("metric"), Within: c.Float64("within"), Output: c.String("output"),
+				Metrics: c.StringSlice("metric"), Within: c.Float64("within"), Output: c.String("output"), Quiet: cli.Quiet(c),
 			})
 		},
 	}
@@ -77,14 +79,15 @@ func check(env cli.Env, o checkOptions) error {
 	if err := write(env.Stdout, findings); err != nil {
 		return err
 	}
-	failed := 0
-	for _, f := range findings {
-		if !f.OK {
-			failed++
-		}
+	compared, failed, skipped := analysis.Tally(findings)
+	if skipped > 0 && !o.Quiet {
+		fmt.Fprintf(env.Stderr, "%d of %s skipped: null in both\n", skipped, analysis.Plural(len(findings), "comparison"))
 	}
-	if failed > 0 {
-		return cli.InvalidError{Err: fmt.Errorf("%d of %d comparisons are not within %g %%", failed, len(findings), o.Within*100)}
+	switch {
+	case failed > 0:
+		return cli.InvalidError{Err: fmt.Errorf("%d of %s not within %g %%", failed, analysis.Plural(compared, "comparison"), o.Within*100)}
+	case compared == 0:
+		return cli.InvalidError{Err: fmt.Errorf("nothing was compared: neither file has a value of %s", strings.Join(o.Metrics, ", "))}
 	}
 	return nil
 }

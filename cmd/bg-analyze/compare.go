@@ -72,5 +72,5 @@ func invalid(n, of int) error {
 	if n == 0 {
 		return nil
 	}
-	return cli.InvalidError{Err: fmt.Errorf("%d of %d cells INVALID", n, of)}
+	return cli.InvalidError{Err: fmt.Errorf("%d of %s INVALID", n, analysis.Plural(of, "cell"))}
 }

@@ -77,6 +77,9 @@ func readCalibrateOptions(c *ucli.Context, env cli.Env) (calibrateOptions, error
 	if err != nil {
 		return o, cli.Usage(err)
 	}
+	if err := serves(stack, profile); err != nil {
+		return o, err
+	}
 	o.Calibration = load.Calibration{
 		Stack: stack, StackJSON: text, Profile: profile,
 		Rung: c.Duration("rung"), Most: c.Int("max-in-flight"), Versions: versions(),

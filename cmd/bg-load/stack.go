@@ -7,6 +7,8 @@ import (
 
 	"bgbench/pkg/cli"
 	"bgbench/pkg/deploy"
+	"bgbench/pkg/load"
+	"bgbench/pkg/spec"
 )
 
 // readStack reads a descriptor, and its text as it was for the metadata.
@@ -17,6 +19,14 @@ func readStack(path string) (deploy.Stack, json.RawMessage, error) {
 	}
 	stack, err := deploy.ReadStack(path)
 	return stack, text, err
+}
+
+// serves refuses a profile whose prompts the stack cannot serve.
+func serves(stack deploy.Stack, profile spec.Profile) error {
+	if err := load.Serves(stack, profile); err != nil {
+		return cli.Usage(cli.WithHint(err, "bring the stack up for the profile: bg-deploy up --profile NAME"))
+	}
+	return nil
 }
 
 // versions are those of the tool.

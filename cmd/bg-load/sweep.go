@@ -66,6 +66,9 @@ func readSweep(c *ucli.Context, env cli.Env) (load.Sweep, error) {
 	if s.Profile, err = spec.LoadProfile(c.String("profile"), c.StringSlice("set")); err != nil {
 		return s, cli.Usage(err)
 	}
+	if err := serves(s.Stack, s.Profile); err != nil {
+		return s, err
+	}
 	if s.Connection, err = connection(c, env); err != nil {
 		return s, err
 	}

@@ -19,10 +19,11 @@ func convertCommand(env cli.Env) *ucli.Command {
 			"With --wide either becomes a Parquet file with a column for each series, for notebooks.\n\n" +
 			cli.Examples(
 				"bg-scrape convert metrics.om -o metrics.parquet",
+				"bg-scrape convert cell/metrics.parquet | grep num_requests_waiting",
 				"bg-scrape convert cell/metrics.parquet -o metrics.om && promtool tsdb create-blocks-from openmetrics metrics.om data",
 				"bg-scrape convert cell/metrics.parquet --wide --metric vllm:num_requests_running -o wide.parquet"),
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FILE`, or - for standard output"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "-", Usage: "`FILE`, or - for standard output"},
 			&ucli.BoolFlag{Name: "wide", Usage: "a column for each series"},
 			&ucli.StringSliceFlag{Name: "metric", Usage: "only series of metric `NAME` in a wide file (default: all but buckets)"},
 			&ucli.StringFlag{Name: "experiment", Usage: "`NAME` in the rows of text that has none"},
@@ -51,7 +52,7 @@ func checkConvert(c *ucli.Context) error {
 	case c.NArg() > 1:
 		return cli.MaxArgs(c, 1)
 	case c.String("output") == "":
-		return cli.Usagef("--output: found none, expected a file")
+		return cli.Usagef("--output: found nothing, expected a file or -")
 	case c.Int("trial") < 1 || c.Int("trial") > spec.MaxTrials:
 		return cli.Usagef("--trial: found %d, expected 1 to %d", c.Int("trial"), spec.MaxTrials)
 	case len(c.StringSlice("metric")) > 0 && !c.Bool("wide"):

@@ -16,10 +16,8 @@ var (
 // WriteAnnotations writes findings as annotations of a GitHub workflow: an error for
 // each that is not OK, and a notice that counts the others.
 func WriteAnnotations(w io.Writer, findings []Finding) error {
-	ok := 0
 	for _, f := range findings {
-		if f.OK {
-			ok++
+		if f.OK || f.Skipped {
 			continue
 		}
 		_, err := fmt.Fprintf(w, "::error title=%s::%s\n",
@@ -28,6 +26,11 @@ func WriteAnnotations(w io.Writer, findings []Finding) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "::notice title=bg-analyze check::%d of %d comparisons hold\n", ok, len(findings))
+	compared, failed, skipped := Tally(findings)
+	text := fmt.Sprintf("%d of %s hold", compared-failed, Plural(compared, "comparison"))
+	if skipped > 0 {
+		text += fmt.Sprintf(", %d skipped", skipped)
+	}
+	_, err := fmt.Fprintf(w, "::notice title=bg-analyze check::%s\n", text)
 	return err
 }

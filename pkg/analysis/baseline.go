@@ -44,12 +44,14 @@ type Finding struct {
 	Old, New    *float64
 	Ratio       *float64 // new / old
 	OK          bool     // the ratio is within the bound
+	Skipped     bool     // neither has a value: there is nothing to compare
 	Reason      string   // why there is no ratio
 }
 
 // CompareWithBaseline compares the medians of current with those of baseline, arm by arm. A
 // finding is OK when the two differ by at most within, as a share of the older one, or
-// by what chance explains where they are counts. What cannot be compared is never OK.
+// by what chance explains where they are counts. What only one of them has is never OK; a
+// metric that is null in both is skipped.
 // A metric that an arm has in neither is left out, unless no arm has it.
 func CompareWithBaseline(baseline, current Results, metrics []string, within float64) []Finding {
 	var findings []Finding
@@ -67,7 +69,14 @@ func CompareWithBaseline(baseline, current Results, metrics []string, within flo
 			if !inOld && !inNew && (hasMetric(baseline, metric) || hasMetric(current, metric)) {
 				continue
 			}
-			f.compare(was, is, within)
+			if inOld && inNew && was.Median == nil && is.Median == nil {
+				f.Unit, f.Skipped, f.Reason = was.Unit, true, "null in both"
+				if was.Reason != "" {
+					f.Reason += ": " + was.Reason
+				}
+			} else {
+				f.compare(was, is, within)
+			}
 			findings = append(findings, f)
 		}
 	}
@@ -110,6 +119,22 @@ func (f *Finding) compare(old, current Estimate, within float64) {
 	}
 }
 
+// Tally counts what was compared, what of it did not hold, and what had no value on
+// either side.
+func Tally(findings []Finding) (compared, failed, skipped int) {
+	for _, f := range findings {
+		switch {
+		case f.Skipped:
+			skipped++
+			continue
+		case !f.OK:
+			failed++
+		}
+		compared++
+	}
+	return compared, failed, skipped
+}
+
 // countSigmas: of two counts of equal expectation the difference has the variance of
 // their sum if they are Poisson, and 95 of 100 pairs differ by less than two of its
 // standard deviations.
@@ -128,7 +153,10 @@ func WriteFindings(w io.Writer, findings []Finding) error {
 	fmt.Fprintln(t, "ARM\tMETRIC\tBASELINE\tNOW\tRATIO\t")
 	for _, f := range findings {
 		verdict := "ok"
-		if !f.OK {
+		switch {
+		case f.Skipped:
+			verdict = "skipped"
+		case !f.OK:
 			verdict = "FAILED"
 		}
 		if f.Reason != "" {

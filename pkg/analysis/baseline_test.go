@@ -39,6 +39,17 @@ func TestFindingIsOKOnlyWithinTheBound(t *testing.T) {
 	}
 }
 
+func TestWhatIsNullInBothIsSkipped(t *testing.T) {
+	null := []ArmResult{{Name: "a", Metrics: map[string]Estimate{"m": {Unit: "s", Reason: "the job ended expired"}}}}
+	got := CompareWithBaseline(Results{Arms: null}, Results{Arms: null}, []string{"m"}, 0.1)
+	if len(got) != 1 || !got[0].Skipped || got[0].Reason != "null in both: the job ended expired" {
+		t.Errorf("got %+v", got)
+	}
+	if compared, failed, skipped := Tally(got); compared != 0 || failed != 0 || skipped != 1 {
+		t.Errorf("found %d compared, %d failed, %d skipped, expected 0, 0 and 1", compared, failed, skipped)
+	}
+}
+
 func TestCountsMayDifferByChance(t *testing.T) {
 	count := func(v float64) []ArmResult {
 		return []ArmResult{{Name: "a", Metrics: map[string]Estimate{"m": {Unit: UnitCount, Median: &v}}}}

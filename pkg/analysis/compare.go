@@ -211,7 +211,7 @@ func (r *Results) warnOfCells() {
 		}
 	}
 	if without > 0 {
-		r.Warnings = append(r.Warnings, Warning{Message: fmt.Sprintf("%d of %d cells have no metrics of the servers to draw", without, len(r.Cells))})
+		r.Warnings = append(r.Warnings, Warning{Message: fmt.Sprintf("%d of %s without metrics of the servers to draw", without, Plural(len(r.Cells), "cell"))})
 	}
 }
 

@@ -153,7 +153,7 @@ func TestArmsAgainstTheBaseline(t *testing.T) {
 	want := []string{
 		"s6-low-concurrency t3: the cell is missing: there is no requests.parquet",
 		"s6-low-concurrency t2: INVALID: load on time (lateness p95 120.0 ms over 260 requests, limit 50 ms)",
-		"6 of 11 cells have no metrics of the servers to draw",
+		"6 of 11 cells without metrics of the servers to draw",
 	}
 	if diff := cmp.Diff(want, messages); diff != "" {
 		t.Error(diff)

@@ -18,6 +18,7 @@ type junitSuite struct {
 	Name     string      `xml:"name,attr"`
 	Tests    int         `xml:"tests,attr"`
 	Failures int         `xml:"failures,attr"`
+	Skipped  int         `xml:"skipped,attr"`
 	Cases    []junitCase `xml:"testcase"`
 }
 
@@ -25,7 +26,12 @@ type junitCase struct {
 	Class   string        `xml:"classname,attr"`
 	Name    string        `xml:"name,attr"`
 	Failure *junitFailure `xml:"failure,omitempty"`
+	Skipped *junitSkipped `xml:"skipped,omitempty"`
 	Output  string        `xml:"system-out,omitempty"`
+}
+
+type junitSkipped struct {
+	Message string `xml:"message,attr"`
 }
 
 type junitFailure struct {
@@ -39,9 +45,13 @@ func WriteJUnit(w io.Writer, findings []Finding) error {
 	suite := junitSuite{Name: "bg-analyze check", Tests: len(findings), Cases: []junitCase{}}
 	for _, f := range findings {
 		c := junitCase{Class: f.Arm, Name: f.name()}
-		if f.OK {
+		switch {
+		case f.Skipped:
+			suite.Skipped++
+			c.Skipped = &junitSkipped{f.sentence()}
+		case f.OK:
 			c.Output = f.sentence()
-		} else {
+		default:
 			suite.Failures++
 			c.Failure = &junitFailure{Type: "difference", Message: f.sentence()}
 		}

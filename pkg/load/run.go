@@ -47,13 +47,21 @@ func IdentityOf(s deploy.Stack, set *inputs.Set) (Identity, error) {
 	if s.Experiment != "" && s.Point != m.Point {
 		return Identity{}, fmt.Errorf("the stack is of point %q of the sweep, the inputs are of %q", s.Point, m.Point)
 	}
-	if s.Model != m.Profile.Model {
-		return Identity{}, fmt.Errorf("the stack serves model %q, the inputs are for %q", s.Model, m.Profile.Model)
-	}
-	if s.MaxModelLen < m.Profile.MaxModelLen {
-		return Identity{}, fmt.Errorf("the stack serves contexts of %d tokens, the inputs need %d", s.MaxModelLen, m.Profile.MaxModelLen)
+	if err := Serves(s, m.Profile); err != nil {
+		return Identity{}, err
 	}
 	return Identity{Experiment: m.Experiment, Arm: s.Arm.Name, Trial: m.Trial, Seed: m.Seed}, nil
+}
+
+// Serves says what a stack lacks to serve the prompts of a profile.
+func Serves(s deploy.Stack, p spec.Profile) error {
+	switch {
+	case s.Model != p.Model:
+		return fmt.Errorf("the stack serves model %q, expected %q, that of profile %s", s.Model, p.Model, p.Name)
+	case s.MaxModelLen < p.MaxModelLen:
+		return fmt.Errorf("the stack serves contexts of %d tokens, expected %d, those of profile %s", s.MaxModelLen, p.MaxModelLen, p.Name)
+	}
+	return nil
 }
 
 // target is what a replay runs on.

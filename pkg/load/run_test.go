@@ -230,8 +230,8 @@ func TestWhatDoesNotBelongTogetherIsRefused(t *testing.T) {
 	}
 	for want, change := range map[string]func(*deploy.Stack){
 		`the stack is of experiment "two", the inputs are of "one"`:   func(s *deploy.Stack) { s.Experiment = "two" },
-		`the stack serves model "x", the inputs are for "m"`:          func(s *deploy.Stack) { s.Model = "x" },
-		`the stack serves contexts of 99 tokens, the inputs need 100`: func(s *deploy.Stack) { s.MaxModelLen = 99 },
+		`the stack serves model "x", expected "m", that of profile unit`: func(s *deploy.Stack) { s.Model = "x" },
+		`the stack serves contexts of 99 tokens, expected 100, those of profile unit`: func(s *deploy.Stack) { s.MaxModelLen = 99 },
 	} {
 		s := stack
 		change(&s)

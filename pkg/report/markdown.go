@@ -33,9 +33,9 @@ func Markdown(w io.Writer, results analysis.Results) error {
 	a := s.answer()
 	fmt.Fprintf(&b, "**Answer.** %s %s\n\n", escape(a.Interactive), escape(a.Batch))
 	b.WriteString(s.summaryMarkdown())
-	fmt.Fprintf(&b, "\n%d of %d cells valid · target %s · profile %s · %s\n", v.Valid, v.Total,
+	fmt.Fprintf(&b, "\n%d of %s valid · target %s · profile %s · %s\n", v.Valid, analysis.Plural(v.Total, "cell"),
 		escape(targetName(s.Experiment.Target)), escape(label(s.Experiment.Profile.Name)),
-		fmt.Sprintf("%d arms × %d trials", len(s.Arms), max(s.Experiment.Trials, s.trials())))
+		s.design())
 	_, err := b.WriteTo(w)
 	return err
 }

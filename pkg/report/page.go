@@ -194,7 +194,7 @@ func (p *page) assets() error {
 func (s study) facts() []fact {
 	e := s.Experiment
 	facts := []fact{{"Target", targetName(e.Target)}, {"Profile", label(e.Profile.Name)}, {"Model", label(e.Profile.Model)}}
-	facts = append(facts, fact{"Design", fmt.Sprintf("%d arms × %d trials", len(s.Arms), max(e.Trials, s.trials()))})
+	facts = append(facts, fact{"Design", s.design()})
 	facts = append(facts, fact{"Sweep", s.sweep()})
 	for _, p := range e.Profiles() {
 		for _, phase := range p.Interactive.Phases {
@@ -214,6 +214,11 @@ func (s study) facts() []fact {
 		}
 	}
 	return kept
+}
+
+// design is the size of the experiment.
+func (s study) design() string {
+	return analysis.Plural(len(s.Arms), "arm") + " × " + analysis.Plural(max(s.Experiment.Trials, s.trials()), "trial")
 }
 
 // also adds what a point of a sweep says of a fact to what the others said.

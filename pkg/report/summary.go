@@ -114,7 +114,7 @@ func (t *summary) value(a arm, key string) summaryCell {
 
 // estimateTitle says what stands behind a median.
 func estimateTitle(e analysis.Estimate) string {
-	title := fmt.Sprintf("median of %d trials", e.TrialsUse)
+	title := "median of " + analysis.Plural(e.TrialsUse, "trial")
 	if e.TrialsUse == 1 {
 		title = "one trial"
 	}
@@ -163,7 +163,7 @@ func jobOutcome(j analysis.ArmJob) summaryJob {
 	case j.CompletionS.Median == nil && j.CompletionS.Reason != "":
 		out.Reason = prose(j.CompletionS.Reason)
 	default:
-		out.Reason = fmt.Sprintf("met in %d of %d trials", j.Met, j.Trials)
+		out.Reason = fmt.Sprintf("met in %d of %s", j.Met, analysis.Plural(j.Trials, "trial"))
 	}
 	return out
 }
