@@ -4,7 +4,7 @@ TOOLS := bg-gen bg-deploy bg-load bg-scrape bg-analyze bg-report
 RUN   := $(MAKE) --no-print-directory -f pipelines/experiment.mk
 
 .DELETE_ON_ERROR:
-.PHONY: help build test test-browser race lint bench fuzz npm benchmark-local benchmark-model agreement published clean
+.PHONY: help build test test-browser race lint bench endurance fuzz npm benchmark-local benchmark-model agreement published clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ lint: ## gofmt, go vet, staticcheck
 
 bench: ## run the Go benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
+
+endurance: ## play as many requests as a day has, and watch the heap (some 8 minutes)
+	BG_BENCH_DAY=1 go test -run '^$$' -bench Endurance -benchtime 1x -timeout 1h ./pkg/load
 
 fuzz: ## fuzz every parser for some seconds each
 	@grep -rl --include='*_test.go' '^func Fuzz' pkg cmd | sort | while read -r file; do \
