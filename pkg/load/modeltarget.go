@@ -15,6 +15,7 @@ import (
 
 // openModel builds the stack model on a kernel of its own.
 func (o Options) openModel(id Identity) (target, error) {
+	useHugePages()
 	k := kernel.NewVirtual()
 	st, err := stack.New(k, o.Stack.ModelConfig())
 	if err != nil {
