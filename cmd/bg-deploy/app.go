@@ -14,7 +14,8 @@ func run(ctx context.Context, env cli.Env, args []string) int {
 		Name:  "bg-deploy",
 		Usage: "bring the stack under test up and down",
 		Commands: []*ucli.Command{
-			upCommand(), downCommand(), statusCommand(), execCommand(env), serveCommand(), conformCommand(),
+			upCommand(), downCommand(), statusCommand(), verifyCommand(), execCommand(env), loadCommand(),
+			renderCommand(), serveCommand(), conformCommand(), rbacCommand(), filesCommand(env),
 		},
 	}
 	return cli.Run(ctx, env, app, args)
@@ -26,7 +27,7 @@ func requestFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "arm", Usage: "`NAME` of the arm, or a file"},
 		&ucli.StringFlag{Name: "experiment", Aliases: []string{"e"}, Usage: "`NAME` or file of the experiment that the arm belongs to"},
 		&ucli.StringFlag{Name: "profile", Aliases: []string{"p"}, Value: "ci", Usage: "`NAME` or file of the profile, for an arm without an experiment"},
-		&ucli.StringFlag{Name: "target", Usage: "model or local (default: the experiment's, else local)"},
+		&ucli.StringFlag{Name: "target", Usage: "model, local or kube (default: the experiment's, else local)"},
 		&ucli.IntFlag{Name: "trial", Value: 1, Usage: "trial `K`, which seeds what is random in an emulated stack"},
 		&ucli.StringSliceFlag{Name: "set", Usage: "change a key of the arm: `KEY=VALUE`"},
 	}

@@ -12,6 +12,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"bgbench/pkg/cli"
+	"bgbench/pkg/jsontext"
 	"bgbench/pkg/sim/engine"
 	batch "bgbench/pkg/sim/gateway/conform"
 	"bgbench/pkg/sim/router"
@@ -111,7 +112,7 @@ func conform(c *ucli.Context, replay func(text []byte) ([]string, error)) error 
 		}
 		differences, err := replay(text)
 		if err != nil {
-			return cli.Usage(fmt.Errorf("%s: %w", path, err))
+			return cli.Usage(jsontext.Fault(path, text, 0, err))
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".json")
 		line := "ok   " + name

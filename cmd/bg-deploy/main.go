@@ -13,5 +13,5 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, cli.OSEnv(), os.Args))
+	os.Exit(run(ctx, cli.OSEnv(), standInArgs(os.Args)))
 }

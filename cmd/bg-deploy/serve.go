@@ -12,7 +12,8 @@ import (
 func serveCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:        "serve",
-		Usage:       "be a local stack until interrupted",
+		Usage:       "be a local stack until interrupted, or one component of it in a pod",
+		Subcommands: serveOne(),
 		Description: cli.Examples("bg-deploy serve --arm s2-ungated --port 8000 -o stack.json"),
 		Flags: append(append(requestFlags(), listenFlags()...),
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "-", Usage: "`FILE` for the descriptor while the stack runs"},

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"text/tabwriter"
+	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"bgbench/pkg/cli"
 	"bgbench/pkg/deploy"
+	"bgbench/pkg/deploy/kube"
 	"bgbench/pkg/spec"
 )
 
@@ -20,6 +22,7 @@ func statusCommand() *ucli.Command {
 		Usage:       "ask every address of a stack whether it answers; exit 1 when one does not",
 		ArgsUsage:   "[STACK]",
 		Description: cli.Examples("bg-deploy status stack.json"),
+		Flags:       clusterFlags(),
 		Action: func(c *ucli.Context) error {
 			path, err := stackArg(c)
 			if err != nil {
@@ -33,9 +36,39 @@ func statusCommand() *ucli.Command {
 				_, err := fmt.Fprintf(c.App.Writer, "%s on target model: nothing runs until bg-load does\n", stack.Arm.Name)
 				return err
 			}
+			if stack.Kube != nil {
+				return statusOnCluster(c, stack)
+			}
 			return printStatus(c, stack)
 		},
 	}
+}
+
+// statusOnCluster prints the pods of the cell; its addresses are the cluster's own.
+func statusOnCluster(c *ucli.Context, stack deploy.Stack) error {
+	cluster, err := kube.Connect(c.String("kubeconfig"), kubeContext(c, stack))
+	if err != nil {
+		return err
+	}
+	pods, err := cluster.Status(c.Context, stack.Kube.Namespace)
+	if err != nil {
+		return err
+	}
+	down := 0
+	table := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	for _, p := range pods {
+		if !p.Ready {
+			down++
+		}
+		fmt.Fprintf(table, "%s\t%s\t%d restarts\n", p.Name, p.State, p.Restarts)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if down > 0 || len(pods) == 0 {
+		return fmt.Errorf("%s: %d of %d pods in namespace %s are not ready", stack.Arm.Name, down, len(pods), stack.Kube.Namespace)
+	}
+	return nil
 }
 
 func printStatus(c *ucli.Context, stack deploy.Stack) error {
@@ -59,8 +92,15 @@ func printStatus(c *ucli.Context, stack deploy.Stack) error {
 }
 
 // contextWithTimeout bounds a command by its --timeout; why is the error when the
-// time is up.
+// time is up. Without one a stack on loopback has a minute, one on a cluster, which may
+// load tens of gigabytes of weights, 40.
 func contextWithTimeout(c *ucli.Context, why string) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(c.Context, c.Duration("timeout"),
-		fmt.Errorf("%w (--timeout %s)", errors.New(why), c.Duration("timeout")))
+	timeout := c.Duration("timeout")
+	if timeout == 0 {
+		timeout = time.Minute
+		if c.String("target") == spec.TargetKube {
+			timeout = 40 * time.Minute
+		}
+	}
+	return context.WithTimeoutCause(c.Context, timeout, fmt.Errorf("%w (--timeout %s)", errors.New(why), timeout))
 }

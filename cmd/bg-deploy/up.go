@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
-	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"bgbench/pkg/cli"
 	"bgbench/pkg/deploy"
+	"bgbench/pkg/spec"
 )
 
 func upCommand() *ucli.Command {
@@ -18,10 +19,11 @@ func upCommand() *ucli.Command {
 		Name:        "up",
 		Usage:       "start a stack and write its descriptor",
 		Description: cli.Examples("bg-deploy up --arm s2-ungated --target local -o stack.json"),
-		Flags: append(append(requestFlags(), listenFlags()...),
+		Flags: slices.Concat(requestFlags(), listenFlags(), clusterFlags(), cellFlags(), []ucli.Flag{
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "stack.json", Usage: "`FILE` for the descriptor"},
-			&ucli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "how long the stack may take to answer"},
-		),
+			&ucli.DurationFlag{Name: "timeout", Usage: "how long the stack may take to answer (default: a minute, on target kube 40)"},
+			&ucli.BoolFlag{Name: "keep", Usage: "leave what was made when the stack does not come up, on target kube"},
+		}),
 		Action: func(c *ucli.Context) error {
 			if err := cli.NoArgs(c); err != nil {
 				return err
@@ -29,6 +31,13 @@ func upCommand() *ucli.Command {
 			plan, err := deploy.Plan(request(c))
 			if err != nil {
 				return err
+			}
+			if plan.Target == spec.TargetKube {
+				stack, err := upOnCluster(c, plan)
+				if err != nil {
+					return err
+				}
+				return stack.Write(c.String("output"))
 			}
 			self, err := os.Executable()
 			if err != nil {

@@ -24,20 +24,8 @@ func Exec(ctx context.Context, plan Stack, program command.Command, o ExecOption
 	if err := program.Find(); err != nil {
 		return err
 	}
-	if o.StackFile == "" {
-		dir, err := os.MkdirTemp("", "bg-deploy-")
-		if err != nil {
-			return fmt.Errorf("making a folder for the descriptor: %w", err)
-		}
-		defer os.RemoveAll(dir)
-		o.StackFile = filepath.Join(dir, "stack.json")
-	}
-	program.Env = append(program.Env, "BG_STACK="+o.StackFile)
 	if plan.Target == spec.TargetModel {
-		if err := plan.Write(o.StackFile); err != nil {
-			return err
-		}
-		return program.Run(ctx)
+		return RunAgainst(ctx, plan, program, o.StackFile)
 	}
 	local, err := ListenLocal(plan, o.Host, o.Port)
 	if err != nil {
@@ -46,10 +34,25 @@ func Exec(ctx context.Context, plan Stack, program command.Command, o ExecOption
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() { ended <- local.Run(serving) }()
-	err = local.Stack().Write(o.StackFile)
-	if err == nil {
-		err = program.Run(ctx)
-	}
+	err = RunAgainst(ctx, local.Stack(), program, o.StackFile)
 	stop()
 	return errors.Join(err, <-ended)
+}
+
+// RunAgainst runs a command that finds the descriptor of a running stack in file, a
+// temporary one where it is empty.
+func RunAgainst(ctx context.Context, s Stack, program command.Command, file string) error {
+	if file == "" {
+		dir, err := os.MkdirTemp("", "bg-deploy-")
+		if err != nil {
+			return fmt.Errorf("making a folder for the descriptor: %w", err)
+		}
+		defer os.RemoveAll(dir)
+		file = filepath.Join(dir, "stack.json")
+	}
+	program.Env = append(program.Env, "BG_STACK="+file)
+	if err := s.Write(file); err != nil {
+		return err
+	}
+	return program.Run(ctx)
 }

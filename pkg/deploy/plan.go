@@ -38,9 +38,9 @@ func Plan(r Request) (Stack, error) {
 		return Stack{}, cli.Usage(err)
 	}
 	switch plan.Target {
-	case spec.TargetModel, spec.TargetLocal:
+	case spec.TargetModel, spec.TargetLocal, spec.TargetKube:
 	default:
-		return Stack{}, cli.Usagef("target: found %q, expected %s or %s", plan.Target, spec.TargetModel, spec.TargetLocal)
+		return Stack{}, cli.Usagef("target: found %q, expected %s, %s or %s", plan.Target, spec.TargetModel, spec.TargetLocal, spec.TargetKube)
 	}
 	plan.Model, plan.MaxModelLen = profile.Model, profile.MaxModelLen
 	plan.Seed = profile.TrialSeed(r.Trial)

@@ -91,13 +91,10 @@ func lastLine(path string) string {
 	return lines[len(lines)-1]
 }
 
-// Down ends the stack that the descriptor at path describes and removes the
-// descriptor. It ends nothing but the very process that Up started.
-func Down(ctx context.Context, path string) error {
-	s, err := ReadStack(path)
-	if err != nil {
-		return cli.Usage(err)
-	}
+// Down ends the stack s, whose descriptor is at path, and removes the descriptor. It
+// ends nothing but the very process that Up started; what is on a cluster is not its
+// to end.
+func Down(ctx context.Context, s Stack, path string) error {
 	if s.Process != nil {
 		if err := s.Process.End(ctx, endGrace); err != nil {
 			return err

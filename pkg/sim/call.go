@@ -39,6 +39,8 @@ type Call struct {
 	NoOutput bool
 	// BodyBytes is the size of the request's body, 0 when it never was one.
 	BodyBytes int
+	// Body is the request as it came, where it goes on over a socket; nil in the model.
+	Body []byte
 	// Subset names the endpoints that the call may go to (Envoy's subset hint); all
 	// when it is empty.
 	Subset []string

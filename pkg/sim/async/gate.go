@@ -2,7 +2,6 @@ package async
 
 import (
 	"bgbench/pkg/sim/kernel"
-	"bgbench/pkg/sim/metric"
 	"bgbench/pkg/spec"
 )
 
@@ -64,7 +63,7 @@ func (g *metricGate) budget() float64 {
 
 // endpoint is the page of one server, which the gate asks itself.
 type endpoint struct {
-	page *metric.Registry // nil for a page that is not there
+	page Gatherer // nil for a page that is not there
 	cfg  spec.Gate
 }
 
@@ -82,7 +81,7 @@ func (e endpoint) headroom() (float64, bool) {
 	return 1 - sum, true
 }
 
-func target(targets []Target, name string) *metric.Registry {
+func target(targets []Target, name string) Gatherer {
 	for _, t := range targets {
 		if t.Name == name {
 			return t.Registry

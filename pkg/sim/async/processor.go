@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
+
 	"bgbench/pkg/random"
 	"bgbench/pkg/sim"
 	"bgbench/pkg/sim/kernel"
@@ -25,8 +27,11 @@ type Config struct {
 // Target is a metrics page of the stack under the name that a gate knows it by.
 type Target struct {
 	Name     string
-	Registry *metric.Registry
+	Registry Gatherer
 }
+
+// Gatherer reads a metrics page: a registry of the model, or what was last scraped.
+type Gatherer interface{ Gather() []*dto.MetricFamily }
 
 // Processor is one async processor.
 type Processor struct {

@@ -9,6 +9,15 @@ import (
 	"bgbench/pkg/sim/async"
 )
 
+// Queue is what dispatch async hands lines to: an async processor in the same process
+// or the way to one.
+type Queue interface {
+	// Submit adds m to the queue. done is called once, when m has ended.
+	Submit(m async.Message, done func(async.Result))
+	// Withdraw cancels messages.
+	Withdraw(ids []string)
+}
+
 // submitTime is a round trip to the queue, which each line takes; the model's guess
 // for a Redis in the same cluster.
 const submitTime = 100 * time.Microsecond

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"bgbench/pkg/sim/async"
 	"bgbench/pkg/spec"
 )
 
@@ -27,8 +26,11 @@ type Config struct {
 	Limits             Limits
 	// Async is the queue that lines go to with dispatch async; nil sends them to the
 	// inference gateway.
-	Async *async.Processor
-	Seed  int64 // of ids, retry jitter and the order of models
+	Async Queue
+	// KeepBody gives each call the body of its line, for an inference gateway that is
+	// reached over a socket.
+	KeepBody bool
+	Seed     int64 // of ids, retry jitter and the order of models
 	// LimitChanged hears of every change of an endpoint's AIMD limit, as the
 	// processor's log does; nil when nobody listens.
 	LimitChanged func(url string, before, after int, signal string)

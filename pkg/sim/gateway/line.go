@@ -113,3 +113,14 @@ func decodeBody(text string) (*openai.ChatRequest, error) {
 	err := json.Unmarshal([]byte(text), &l)
 	return &l.Body, err
 }
+
+// bodyOf is the body of a line as it stands there.
+func bodyOf(text string) []byte {
+	var l struct {
+		Body json.RawMessage `json:"body"`
+	}
+	if json.Unmarshal([]byte(text), &l) != nil {
+		return nil // ingestion has read the line: this cannot be
+	}
+	return l.Body
+}

@@ -90,6 +90,9 @@ func (q *request) prepare() bool {
 	q.call = g.tokenizer.NewCall(q.id, body)
 	q.call.Objective = g.cfg.InferenceObjective
 	q.call.TTFTBudget = q.budget
+	if g.cfg.KeepBody {
+		q.call.Body = bodyOf(q.entry.text)
+	}
 	q.call.Passed = q.run.b.passed
 	if g.cfg.SendFairnessHeader {
 		q.call.FairnessID = q.run.b.tenant

@@ -1,0 +1,53 @@
+package main
+
+import (
+	ucli "github.com/urfave/cli/v2"
+
+	"bgbench/pkg/cli"
+	"bgbench/pkg/deploy"
+	"bgbench/pkg/deploy/kube"
+	"bgbench/pkg/spec"
+)
+
+func loadCommand() *ucli.Command {
+	return &ucli.Command{
+		Name:  "load",
+		Usage: "play a cell from inside the cluster and bring its results back",
+		Description: "A Job in the cell's namespace scrapes and loads the stack; inputs and results are on\n" +
+			"volumes. Pods that restart, are killed or evicted, and nodes under pressure, are written to\n" +
+			"disturbances.jsonl. A Job that an earlier call left running is waited for.\n\n" +
+			cli.Examples("bg-deploy load --stack stack.json --inputs inputs/t1 -o cells/s2-ungated/t1"),
+		Flags: append(clusterFlags(),
+			&ucli.StringFlag{Name: "stack", Required: true, Usage: "`FILE` that describes the stack"},
+			&ucli.StringFlag{Name: "inputs", Required: true, Usage: "`FOLDER` with the inputs of the trial"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Required: true, Usage: "`FOLDER` of the cell"},
+			&ucli.IntFlag{Name: "trial", Value: 1, Usage: "trial `K`"},
+			&ucli.StringFlag{Name: "versions", Usage: "`FILE` of versions"},
+			&ucli.StringSliceFlag{Name: "image", Usage: "the image of these tools: `bgbench=REPOSITORY:TAG`"},
+		),
+		Action: func(c *ucli.Context) error {
+			if err := cli.NoArgs(c); err != nil {
+				return err
+			}
+			stack, err := deploy.ReadStack(c.String("stack"))
+			if err != nil {
+				return cli.Usage(err)
+			}
+			if stack.Kube == nil {
+				return cli.WithHint(cli.Usagef("%s: found target %s, expected %s", c.String("stack"), stack.Target, spec.TargetKube), "bg-load run")
+			}
+			versions, err := kube.LoadVersions(c.String("versions"), nil, c.StringSlice("image"))
+			if err != nil {
+				return cli.Usage(err)
+			}
+			cluster, err := kube.Connect(c.String("kubeconfig"), kubeContext(c, stack))
+			if err != nil {
+				return err
+			}
+			return cluster.Load(c.Context, kube.LoadOptions{
+				Stack: stack, Trial: c.Int("trial"), Inputs: c.String("inputs"), Output: c.String("output"),
+				Image: versions.Tools(), Talk: c.App.ErrWriter,
+			})
+		},
+	}
+}

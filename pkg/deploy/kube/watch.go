@@ -1,0 +1,158 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Disturbance is something that happened to the cell while it was measured and that no
+// arm asks for.
+type Disturbance struct {
+	At     time.Time `json:"at"`
+	Kind   string    `json:"kind"` // restart, oom-killed, evicted, gone, node
+	Object string    `json:"object"`
+	Detail string    `json:"detail,omitempty"`
+}
+
+// Watch records disturbances of a cell from the moment it is made.
+type Watch struct {
+	cluster   *Cluster
+	namespace string
+	known     map[string]podState
+	nodes     map[string]string
+	found     []Disturbance
+}
+
+type podState struct {
+	uid      string
+	restarts int32
+	evicted  bool
+}
+
+// newWatch takes down how the cell is now.
+func (c *Cluster) newWatch(ctx context.Context, namespace string) (*Watch, error) {
+	w := &Watch{cluster: c, namespace: namespace, known: map[string]podState{}, nodes: map[string]string{}}
+	if err := w.look(ctx, time.Now()); err != nil {
+		return nil, err
+	}
+	w.found = nil // what happened before the measurement is not a disturbance of it
+	return w, nil
+}
+
+// run looks every now and then until ctx ends. An API server that is away is no end:
+// what happened meanwhile still shows in the counts of restarts when it is back.
+func (w *Watch) run(ctx context.Context) {
+	tick := time.NewTicker(2 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			// An error is seen again, and reported, at the last look.
+			_ = w.look(ctx, time.Now())
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look compares the pods and nodes with those of the last look.
+func (w *Watch) look(ctx context.Context, now time.Time) error {
+	pods, err := w.cluster.pods(ctx, w.namespace, "!"+labelJob)
+	if err != nil {
+		return err
+	}
+	present := map[string]bool{}
+	for _, pod := range pods {
+		present[pod.Name] = true
+		w.pod(pod, now)
+	}
+	for name := range w.known {
+		if !present[name] {
+			w.add(now, "gone", "pod "+name, "")
+			delete(w.known, name)
+		}
+	}
+	nodes, err := w.cluster.list(ctx, kindNode, "", "")
+	if err != nil {
+		return nil // the right to see nodes is not one that a namespace's owner has
+	}
+	for _, n := range nodes {
+		state := pressure(&n)
+		if before, ok := w.nodes[n.GetName()]; ok && state != before && state != "" {
+			w.add(now, "node", n.GetName(), state)
+		}
+		w.nodes[n.GetName()] = state
+	}
+	return nil
+}
+
+func (w *Watch) pod(pod corev1.Pod, now time.Time) {
+	state := podState{uid: string(pod.UID), evicted: pod.Status.Reason == "Evicted"}
+	oom := ""
+	for _, s := range pod.Status.ContainerStatuses {
+		state.restarts += s.RestartCount
+		if t := s.LastTerminationState.Terminated; t != nil && t.Reason == "OOMKilled" {
+			oom = s.Name
+		}
+	}
+	before, seen := w.known[pod.Name]
+	w.known[pod.Name] = state
+	switch {
+	case !seen:
+		if len(w.known) > 1 && w.found != nil {
+			w.add(now, "new", "pod "+pod.Name, "")
+		}
+	case state.restarts > before.restarts && oom != "":
+		w.add(now, "oom-killed", "pod "+pod.Name, "container "+oom)
+	case state.restarts > before.restarts:
+		w.add(now, "restart", "pod "+pod.Name, restartReason(pod))
+	case state.evicted && !before.evicted:
+		w.add(now, "evicted", "pod "+pod.Name, pod.Status.Message)
+	}
+}
+
+func restartReason(pod corev1.Pod) string {
+	for _, s := range pod.Status.ContainerStatuses {
+		if t := s.LastTerminationState.Terminated; t != nil {
+			return fmt.Sprintf("container %s: %s, exit code %d", s.Name, t.Reason, t.ExitCode)
+		}
+	}
+	return ""
+}
+
+func (w *Watch) add(at time.Time, kind, object, detail string) {
+	w.found = append(w.found, Disturbance{At: at.UTC().Truncate(time.Millisecond), Kind: kind, Object: object, Detail: detail})
+}
+
+// pressure names the conditions in which a node evicts pods or runs none.
+func pressure(node *unstructured.Unstructured) string {
+	conditions, _, _ := unstructured.NestedSlice(node.Object, "status", "conditions")
+	text := ""
+	for _, item := range conditions {
+		c, ok := item.(map[string]any)
+		if !ok {
+			continue
+		}
+		if healthy := c["type"] == "Ready"; (c["status"] == "True") != healthy {
+			text += fmt.Sprint(c["type"], " is ", c["status"], " ")
+		}
+	}
+	return text
+}
+
+// writeDisturbances writes one JSON object a line.
+func writeDisturbances(w io.Writer, list []Disturbance) error {
+	encoder := json.NewEncoder(w)
+	for _, d := range list {
+		if err := encoder.Encode(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
