@@ -275,8 +275,11 @@ func BenchmarkClientMemory(b *testing.B) {
 		var peak float64
 		var ended sync.WaitGroup
 		attempts := make([]Attempt, streams)
-		for i := range attempts {
-			ended.Go(func() { attempts[i] = *client.attempt(context.Background(), benchRequest()) })
+		for i := range attempts { // which open within a second
+			ended.Go(func() {
+				time.Sleep(time.Duration(i) * time.Second / streams)
+				attempts[i] = *client.attempt(context.Background(), benchRequest())
+			})
 		}
 		over := make(chan struct{})
 		go func() {

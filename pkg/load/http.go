@@ -29,7 +29,7 @@ func (t HTTPTransport) Start(req *Request, done func(Attempt)) (cancel func()) {
 }
 
 func (t HTTPTransport) attempt(ctx context.Context, req *Request) *Attempt {
-	seen := &observed{epoch: t.K.Epoch()}
+	seen := &observed{epoch: t.K.Epoch(), room: min(req.Chat.MaxTokens, chunkRoom)}
 	header := http.Header{openai.HeaderRequestID: {req.ID}}
 	if req.Objective != "" {
 		header[openai.HeaderObjective] = []string{req.Objective}
@@ -38,9 +38,14 @@ func (t HTTPTransport) attempt(ctx context.Context, req *Request) *Attempt {
 	return seen.attempt(&result)
 }
 
+// chunkRoom is for how many chunks there is room from the start: short answers are spared
+// the growing of their lists, and long ones have most of it behind them by then.
+const chunkRoom = 256
+
 // observed is the openai.Observer that makes an Attempt.
 type observed struct {
 	epoch time.Time
+	room  int // for chunks
 	a     Attempt
 }
 
@@ -51,7 +56,15 @@ func (o *observed) Sent(time.Time, bool) {}
 func (o *observed) Headers(time.Time, int, http.Header) {}
 
 // Chunk implements openai.Observer.
-func (o *observed) Chunk(at time.Time, tokens int) { o.a.Content(at.Sub(o.epoch), tokens) }
+func (o *observed) Chunk(at time.Time, tokens int) {
+	switch len(o.a.ChunkTokens) {
+	case 0:
+		o.a.ChunkTokens = make([]int32, 0, o.room)
+	case 1:
+		o.a.ChunkGaps = make([]float32, 0, o.room)
+	}
+	o.a.Content(at.Sub(o.epoch), tokens)
+}
 
 func (o *observed) attempt(r *openai.Result) *Attempt {
 	a := &o.a

@@ -2,11 +2,8 @@ package openai
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"strings"
 	"time"
@@ -49,8 +46,7 @@ type Stream struct {
 
 	parser chunkParser
 	chunk  chunk
-	sum    hash.Hash
-	hashed bool
+	sum    textSum
 
 	out Outcome
 	// counted is the sum of the tokens told to OnChunk.
@@ -68,11 +64,8 @@ type Stream struct {
 // Reset makes s as new for another answer and keeps its buffers. OnChunk and
 // OnText are dropped.
 func (s *Stream) Reset() {
-	sum := s.sum
-	if sum != nil {
-		sum.Reset()
-	}
-	*s = Stream{parser: s.parser, sum: sum}
+	s.sum.reset()
+	*s = Stream{parser: s.parser, sum: s.sum}
 }
 
 // done is the event that ends an OpenAI stream.
@@ -153,13 +146,7 @@ func (s *Stream) output(at time.Time, c *chunk) {
 	if s.OnText != nil {
 		s.OnText(c.content, c.reasoning)
 	}
-	if len(c.content) > 0 {
-		if s.sum == nil {
-			s.sum = sha256.New()
-		}
-		s.sum.Write(c.content)
-		s.hashed = true
-	}
+	s.sum.add(c.content)
 }
 
 // fail ends the answer for what it said.
@@ -213,9 +200,7 @@ func (s *Stream) outcome() Outcome {
 		out.OutputTokens = count(out.Chunks)
 		out.TokenSource = record.TokensFromChunks
 	}
-	if s.hashed {
-		out.TextSHA256 = hex.EncodeToString(s.sum.Sum(nil))
-	}
+	out.TextSHA256 = s.sum.text()
 	if !s.failed {
 		out.Status, out.Error = s.judge()
 	}
