@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"bgbench/pkg/jsontext"
 )
 
 // ReadResults decodes the results.json called name and checks that it hangs together.
@@ -43,28 +45,7 @@ func ReadResults(r io.Reader, name string) (Results, error) {
 }
 
 func decode(data []byte, name string, to any) error {
-	err := json.Unmarshal(data, to)
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		return fmt.Errorf("%s:%d: not JSON: %w", name, lineOf(data, syntax.Offset), err)
-	case errors.As(err, &kind) && kind.Field == "":
-		return fmt.Errorf("%s:%d: found a JSON %s, expected an object", name, lineOf(data, kind.Offset), kind.Value)
-	case errors.As(err, &kind):
-		return fmt.Errorf("%s:%d: %s: found a JSON %s, expected %s",
-			name, lineOf(data, kind.Offset), kind.Field, kind.Value, kind.Type)
-	case err != nil:
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
-}
-
-// lineOf returns the 1-based line of the byte before offset, the one that a decoder
-// complains about.
-func lineOf(data []byte, offset int64) int {
-	end := min(max(int(offset)-1, 0), len(data))
-	return 1 + bytes.Count(data[:end], []byte("\n"))
+	return jsontext.Fault(name, data, 0, json.Unmarshal(data, to))
 }
 
 // coherent holds what readers rely on: arms have unique names, cells belong to

@@ -15,7 +15,7 @@ func TestReadResultsNamesWhatIsWrong(t *testing.T) {
 		{"a list", "[1]", "results.json:1: found a JSON array, expected an object"},
 		{"no version", `{"arms":[]}`, `schema_version: missing, expected "bgbench.results/1"`},
 		{"another version", `{"schema_version":"bgbench.results/9"}`, `schema_version: found "bgbench.results/9", expected "bgbench.results/1"`},
-		{"a text for a number", head + "\n\"arms\":[{\"name\":\"a\",\n\"trials\":\"two\"}]}", "results.json:3: arms.trials: found a JSON string, expected int"},
+		{"a text for a number", head + "\n\"arms\":[{\"name\":\"a\",\n\"trials\":\"two\"}]}", "results.json:3: arms.trials: found a JSON string, expected a whole number"},
 		{"no arms", head + `"arms":[]}`, "results.json: arms: missing or empty"},
 		{"an arm without a name", head + `"arms":[{}]}`, "arms[0].name: missing"},
 		{"an arm twice", head + `"arms":[{"name":"a"},{"name":"a"}]}`, `arms[1].name: found "a", which arms[0] has already`},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"bgbench/pkg/jsontext"
 	"bgbench/pkg/record"
 )
 
@@ -247,7 +248,7 @@ func importAIPerfRecords(s *source) error {
 		if err != nil {
 			var kind *json.UnmarshalTypeError
 			if errors.As(err, &kind) { // its offset counts from the record
-				return jsonErrorAt(s.name, s.data, before, err)
+				return jsontext.Fault(s.name, s.data, before, err)
 			}
 			return s.jsonError(err)
 		}

@@ -3,11 +3,11 @@ package interop
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"bgbench/pkg/jsontext"
 	"bgbench/pkg/record"
 )
 
@@ -197,45 +197,7 @@ func keys(object map[string]json.RawMessage) string {
 func (s *source) decode(to any) error { return s.jsonError(json.Unmarshal(s.data, to)) }
 
 // jsonError names file, line and field of an error of encoding/json.
-func (s *source) jsonError(err error) error { return jsonErrorAt(s.name, s.data, 0, err) }
-
-// jsonErrorAt is jsonError for a value that begins at an offset of the file.
-func jsonErrorAt(name string, data []byte, offset int64, err error) error {
-	line := func(at int64) int {
-		return 1 + bytes.Count(data[:min(max(offset+at-1, 0), int64(len(data)))], []byte("\n"))
-	}
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &syntax):
-		return fmt.Errorf("%s:%d: not JSON: %w", name, line(syntax.Offset), err)
-	case errors.As(err, &kind) && kind.Field == "":
-		return fmt.Errorf("%s:%d: found a JSON %s, expected %s", name, line(kind.Offset), kind.Value, jsonName(kind.Type.String()))
-	case errors.As(err, &kind):
-		return fmt.Errorf("%s:%d: %s: found a JSON %s, expected %s", name, line(kind.Offset), kind.Field, kind.Value, jsonName(kind.Type.String()))
-	default:
-		return fmt.Errorf("%s: cut off or not JSON: %w", name, err)
-	}
-}
-
-// jsonName is what a Go type is in JSON.
-func jsonName(goType string) string {
-	switch {
-	case strings.HasPrefix(goType, "[]"):
-		return "an array"
-	case strings.HasPrefix(goType, "float"):
-		return "a number"
-	case strings.HasPrefix(goType, "int"):
-		return "a whole number"
-	case goType == "string":
-		return "a string"
-	case goType == "bool":
-		return "true or false"
-	}
-	return "an object"
-}
+func (s *source) jsonError(err error) error { return jsontext.Fault(s.name, s.data, 0, err) }
 
 // withoutNaN replaces NaN, Infinity and -Infinity, which Python writes and JSON does
 // not know, by null. It returns data itself where there is none.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"bgbench/pkg/jsontext"
 	"bgbench/pkg/record"
 )
 
@@ -83,7 +84,7 @@ func importVLLM(s *source) error {
 		var result vllmResult
 		var all map[string]json.RawMessage
 		for _, to := range []any{&result, &all} {
-			if err := jsonErrorAt(s.name, s.data, at, json.Unmarshal(raw, to)); err != nil {
+			if err := jsontext.Fault(s.name, s.data, at, json.Unmarshal(raw, to)); err != nil {
 				return err
 			}
 		}

@@ -217,7 +217,7 @@ func TestARunThatCannotBeStoredFails(t *testing.T) {
 }
 
 func TestWhatDoesNotBelongTogetherIsRefused(t *testing.T) {
-	set := &inputs.Set{Manifest: inputs.Manifest{Experiment: "one", Trial: 3, Seed: 9, Profile: spec.Profile{Model: "m", MaxModelLen: 100}}}
+	set := &inputs.Set{Manifest: inputs.Manifest{Experiment: "one", Trial: 3, Seed: 9, Profile: spec.Profile{Name: "unit", Model: "m", MaxModelLen: 100}}}
 	stack := deploy.Stack{Experiment: "one", Model: "m", MaxModelLen: 100, Arm: spec.Arm{Name: "arm"}}
 	id, err := IdentityOf(stack, set)
 	if want := (Identity{"one", "arm", 3, 9}); err != nil || id != want {
@@ -229,8 +229,8 @@ func TestWhatDoesNotBelongTogetherIsRefused(t *testing.T) {
 		t.Errorf("a lone arm: found experiment %q and error %v, expected that of the inputs", id.Experiment, err)
 	}
 	for want, change := range map[string]func(*deploy.Stack){
-		`the stack is of experiment "two", the inputs are of "one"`:   func(s *deploy.Stack) { s.Experiment = "two" },
-		`the stack serves model "x", expected "m", that of profile unit`: func(s *deploy.Stack) { s.Model = "x" },
+		`the stack is of experiment "two", the inputs are of "one"`:                   func(s *deploy.Stack) { s.Experiment = "two" },
+		`the stack serves model "x", expected "m", that of profile unit`:              func(s *deploy.Stack) { s.Model = "x" },
 		`the stack serves contexts of 99 tokens, expected 100, those of profile unit`: func(s *deploy.Stack) { s.MaxModelLen = 99 },
 	} {
 		s := stack

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"bgbench/pkg/jsontext"
 )
 
 // document is the text of a file of cases. Its errors name file, line and field.
@@ -54,7 +56,7 @@ func (d document) onDecoding(err error) error {
 	case errors.As(err, &kind) && kind.Field == "":
 		return fmt.Errorf("%s:%d: found %s, expected an object", d.file, d.lineAt(kind.Offset), kind.Value)
 	case errors.As(err, &kind):
-		return fmt.Errorf("%s:%d: %s: found %s, expected %s", d.file, d.lineAt(kind.Offset), kind.Field, kind.Value, kind.Type)
+		return fmt.Errorf("%s:%d: %s: found %s, expected %s", d.file, d.lineAt(kind.Offset), kind.Field, kind.Value, jsontext.Expected(kind))
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%s:%d: the file ends inside a JSON value", d.file, d.lineAt(int64(len(d.text))))
 	}
