@@ -1,9 +1,10 @@
 #!/bin/sh
 # cell.sh OUT ARM TRIAL: runs one cell of the experiment in OUT.
 #
-# The stack lives as long as the scraper, the scraper as long as the load. The
-# cell's folder appears only when it is whole; one that was cut is kept beside it
-# as tK.cut, where `bg-load recover` makes what was measured readable.
+# The stack lives as long as the scraper, the scraper as long as the load. On target
+# model nothing lives, and one process makes the cell. The cell's folder appears only
+# when it is whole; one that was cut is kept beside it as tK.cut, where `bg-load
+# recover` makes what was measured readable.
 set -eu
 out=$1 arm=$2 trial=$3
 bin=${BIN:-bin}
@@ -11,24 +12,28 @@ cell=$out/cells/$arm/t$trial
 work=$cell.partial
 
 # Progress: which cell of how many, and about how long the missing ones take.
-awk -F '\t' -v out="$out" -v arm="$arm" -v trial="$trial" '
-	NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+found=$(awk -F '\t' -v out="$out" -v arm="$arm" -v trial="$trial" '
+	/^target: / && FILENAME ~ /yaml$/ { target = substr($0, 9) }
+	FILENAME ~ /yaml$/ { next }
+	FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	{
 		total++
-		if ($column["arm"] == arm && $column["trial"] == trial) place = total
+		if ($column["arm"] == arm && $column["trial"] == trial) { place = total; inputs = $column["inputs"] }
 		done = out "/" $column["dir"] "/run-metadata.json"
 		if ((getline line < done) < 0) left += $column["estimate_s"]
 		close(done)
 	}
 	END {
-		printf "cell %d of %d: %s trial %d", place, total, arm, trial
-		if (left >= 1) printf ", about %d min %02d s left", left / 60, left % 60
-		print ""
-	}' "$out/plan.tsv" >&2
+		print target, inputs
+		text = sprintf("cell %d of %d: %s trial %d", place, total, arm, trial)
+		if (left >= 1) text = text sprintf(", about %d min %02d s left", left / 60, left % 60)
+		print text >"/dev/stderr"
+	}' "$out/experiment.yaml" "$out/plan.tsv")
+target=${found%% *} inputs=$out/${found#* }
 
 # A folder that another cell.sh still writes to is not ours to move.
-if [ -e "$work/pid" ] && kill -0 "$(cat "$work/pid")" 2>/dev/null; then
-	echo "cell.sh: $work is being written by process $(cat "$work/pid")" >&2
+if [ -e "$work/pid" ] && read -r pid <"$work/pid" && kill -0 "$pid" 2>/dev/null; then
+	echo "cell.sh: $work is being written by process $pid" >&2
 	echo "hint: wait for it, or end it" >&2
 	exit 1
 fi
@@ -41,14 +46,17 @@ fi
 mkdir -p "$work"
 echo $$ >"$work/pid"
 
-inputs=$(awk -F '\t' -v arm="$arm" -v trial="$trial" '
-	NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
-	$column["arm"] == arm && $column["trial"] == trial { print $column["inputs"] }' "$out/plan.tsv")
+if [ "$target" = model ]; then
+	"$bin/bg-load" run --experiment "$out/experiment.yaml" --arm "$arm" --inputs "$inputs" -o "$work"
+elif [ "$target" = kube ]; then
+	# On a cluster the load comes from inside it: scraper and generator run in a Job.
+	"$bin/bg-deploy" exec --experiment "$out/experiment.yaml" --arm "$arm" --trial "$trial" -o "$work/stack.json" -- \
+		"$bin/bg-deploy" load --stack "$work/stack.json" --trial "$trial" --inputs "$inputs" -o "$work"
+else
+	"$bin/bg-deploy" exec --experiment "$out/experiment.yaml" --arm "$arm" --trial "$trial" -o "$work/stack.json" -- \
+		"$bin/bg-scrape" run --stack "$work/stack.json" --trial "$trial" -o "$work/metrics.parquet" -- \
+		"$bin/bg-load" run --stack "$work/stack.json" --inputs "$inputs" -o "$work"
+fi
 
-"$bin/bg-deploy" exec --experiment "$out/experiment.yaml" --arm "$arm" --trial "$trial" -o "$work/stack.json" -- \
-	"$bin/bg-scrape" run --stack "$work/stack.json" --trial "$trial" -o "$work/metrics.parquet" -- \
-	"$bin/bg-load" run --stack "$work/stack.json" --inputs "$out/$inputs" -o "$work"
-
-rm -f "$work/pid"
-rm -rf "$cell"
+rm -rf "$cell" "$work/pid"
 mv "$work" "$cell"

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -11,6 +14,7 @@ import (
 	"bgbench/pkg/inputs"
 	"bgbench/pkg/load"
 	"bgbench/pkg/record"
+	"bgbench/pkg/scrape"
 	"bgbench/pkg/spec"
 )
 
@@ -21,16 +25,21 @@ func runCommand(env cli.Env) *ucli.Command {
 		Description: "Writes requests.parquet, jobs.parquet and run-metadata.json into the folder given\n" +
 			"with -o. With -o - the rows go to standard output as Arrow IPC streams, which\n" +
 			"bg-analyze cell - reads. On target model the run is on the virtual clock, and the\n" +
-			"stack's metrics go to the file that BG_MODEL_SAMPLES names.\n\n" +
+			"stack's metrics go to the file that BG_MODEL_SAMPLES names. Nothing has to be brought\n" +
+			"up there: --experiment and --arm stand for the descriptor that bg-deploy would write,\n" +
+			"and the cell's folder then gets stack.json and metrics.parquet, too.\n\n" +
 			"With --shard several generators play one cell, from wherever they run: bg-analyze puts\n" +
 			"the shards together. In an Indexed Job: --shard $((JOB_COMPLETION_INDEX + 1))/N.\n\n" +
 			"The first interrupt ends the run and keeps what was measured, the second one ends\n" +
 			"at once.\n\n" +
 			cli.Examples(
 				"bg-load run --stack stack.json --inputs inputs/t1 -o cells/s2-ungated/t1",
+				"bg-load run --experiment batch-gateway --arm s2-ungated --inputs inputs/t1 -o cells/s2-ungated/t1",
 				"bg-load run --stack stack.json --inputs inputs/t1 -o - | bg-analyze cell -"),
 		Flags: append([]ucli.Flag{
-			&ucli.StringFlag{Name: "stack", Required: true, Usage: "`FILE` that describes the stack"},
+			&ucli.StringFlag{Name: "stack", Usage: "`FILE` that describes the stack"},
+			&ucli.StringFlag{Name: "experiment", Usage: "`NAME` or file of the experiment of target model, in place of --stack"},
+			&ucli.StringFlag{Name: "arm", Usage: "`NAME` of its arm"},
 			&ucli.StringFlag{Name: "inputs", Required: true, Usage: "`FOLDER` with the inputs of the trial"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Required: true, Usage: "`FOLDER` of the cell, or - for a pipe"},
 			&ucli.BoolFlag{Name: "force", Usage: "measure a cell again that is finished"},
@@ -77,7 +86,22 @@ func replay(c *ucli.Context, env cli.Env) error {
 			printVerdict(env.Stderr, h)
 		}
 	}
-	return load.Run(c.Context, o)
+	if c.String("stack") != "" || c.String("output") == "-" {
+		return load.Run(c.Context, o)
+	}
+	return runWhole(c.Context, o, c.String("output"))
+}
+
+// runWhole runs a cell whose stack was planned here, and keeps what others would have
+// written: its descriptor and its metrics.
+func runWhole(ctx context.Context, o load.Options, dir string) error {
+	return scrape.Samples(filepath.Join(dir, "metrics.parquet"), func(partial string) error {
+		if err := o.Stack.Write(filepath.Join(dir, "stack.json")); err != nil {
+			return err
+		}
+		o.ModelSamples = partial
+		return load.Run(ctx, o)
+	})
 }
 
 // shard reads which part of the cell to play. Parts that do not begin together are
@@ -111,11 +135,24 @@ func printVerdict(w io.Writer, h record.LoadHealth) {
 func runOptions(c *ucli.Context) (load.Options, error) {
 	var o load.Options
 	var err error
-	if o.Stack, o.StackJSON, err = readStack(c.String("stack")); err != nil {
-		return o, err
+	path, experiment, arm := c.String("stack"), c.String("experiment"), c.String("arm")
+	switch {
+	case path == "" && (experiment == "" || arm == ""):
+		return o, cli.WithHint(errors.New("--stack: found none, expected a value"), "--help shows an example")
+	case path != "" && experiment+arm != "":
+		return o, errors.New("--stack: found --experiment or --arm too, expected either")
+	case path != "":
+		if o.Stack, o.StackJSON, err = readStack(path); err != nil {
+			return o, err
+		}
 	}
 	if o.Inputs, err = inputs.Open(c.String("inputs")); err != nil {
 		return o, err
+	}
+	if path == "" {
+		if o.Stack, o.StackJSON, err = planStack(experiment, arm, o.Inputs.Manifest.Trial); err != nil {
+			return o, err
+		}
 	}
 	o.Work, err = load.ReadWork(o.Inputs, o.Stack.Arm)
 	return o, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"runtime"
 
@@ -18,6 +19,21 @@ func readStack(path string) (deploy.Stack, json.RawMessage, error) {
 		return deploy.Stack{}, nil, err
 	}
 	stack, err := deploy.ReadStack(path)
+	return stack, text, err
+}
+
+// planStack makes the descriptor of an arm on target model, of which nothing has to be
+// brought up.
+func planStack(experiment, arm string, trial int) (deploy.Stack, json.RawMessage, error) {
+	stack, err := deploy.Plan(deploy.Request{Experiment: experiment, Arm: arm, Trial: trial})
+	if err != nil {
+		return stack, nil, err
+	}
+	if stack.Target != spec.TargetModel {
+		return stack, nil, cli.Usage(cli.WithHint(fmt.Errorf("experiment %s: target: found %s, expected %s", stack.Experiment, stack.Target, spec.TargetModel),
+			"bring the stack up with bg-deploy and give its descriptor with --stack"))
+	}
+	text, err := stack.JSON()
 	return stack, text, err
 }
 

@@ -102,6 +102,22 @@ func FromModel(ctx context.Context, path string, program command.Command) error 
 	if err := program.Find(); err != nil {
 		return err
 	}
+	return Samples(path, func(partial string) error {
+		program.Env = append(program.Env, SamplesVariable+"="+partial)
+		if err := program.Run(ctx); err != nil {
+			return err
+		}
+		if _, err := os.Stat(partial); errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("%s wrote no samples to %s, which %s names; expected bg-load run on target model",
+				program.Args[0], partial, SamplesVariable)
+		}
+		return nil
+	})
+}
+
+// Samples makes the Parquet file called path from the samples of a stack model that run
+// writes to the file called partial.
+func Samples(path string, run func(partial string) error) error {
 	partial := record.Partial(path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("creating %s: %w", path, err)
@@ -109,15 +125,10 @@ func FromModel(ctx context.Context, path string, program command.Command) error 
 	if err := os.Remove(partial); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("making room for the samples of the model: %w", err)
 	}
-	program.Env = append(program.Env, SamplesVariable+"="+partial)
-	err := program.Run(ctx)
+	err := run(partial)
 	finishing := record.Finish[record.Sample](partial, path)
 	if err != nil && errors.Is(finishing, os.ErrNotExist) {
 		return err // it failed before it had samples
-	}
-	if err == nil && errors.Is(finishing, os.ErrNotExist) {
-		return fmt.Errorf("%s wrote no samples to %s, which %s names; expected bg-load run on target model",
-			program.Args[0], partial, SamplesVariable)
 	}
 	return withStatus(err, finishing)
 }
