@@ -66,9 +66,11 @@ func (a *attempts) add(q *record.Request) {
 	}
 }
 
-// account says where the lines of the jobs went.
-func (r *rows) account(jobs []spec.Job) (Accounting, error) {
+// account says where the lines of the jobs went. The Batch API gives a line one row,
+// however often it was sent: only an arm that sends them itself shows attempts.
+func (r *rows) account(jobs []spec.Job, attempts bool) (Accounting, error) {
 	var total Accounting
+	retried, evicted := 0, 0
 	perJob := make(map[string]*Accounting)
 	for _, j := range jobs {
 		perJob[j.Name] = &Accounting{Submitted: j.Requests}
@@ -88,8 +90,9 @@ func (r *rows) account(jobs []spec.Job) (Accounting, error) {
 		case a.results() > 1:
 			job.Duplicated++
 		case a.rows > 1:
-			job.Retried++
+			retried++
 		}
+		evicted += rank(a.evicted > 0)
 	}
 	for _, j := range jobs {
 		job := perJob[j.Name]
@@ -108,7 +111,19 @@ func (r *rows) account(jobs []spec.Job) (Accounting, error) {
 		total.Lost += job.Lost
 		total.Unfinished += job.Unfinished
 		total.Duplicated += job.Duplicated
-		total.Retried += job.Retried
+	}
+	if attempts {
+		total.Retried, total.Evicted = &retried, &evicted
+	} else {
+		total.Reason = "the Batch API does not show attempts"
 	}
 	return total, nil
+}
+
+// ofAttempts is a count of lines that may be hidden.
+func (a Accounting) ofAttempts(n *int) Value {
+	if n == nil {
+		return missing(0, "%s", a.Reason)
+	}
+	return measured(float64(*n), a.Submitted)
 }

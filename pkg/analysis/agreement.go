@@ -114,16 +114,20 @@ func (c *cell) agreement() TTFTAgreement {
 		none := c.absent(metricTTFTCount)
 		return TTFTAgreement{Clients: measured(float64(clients.n), clients.n), Servers: none, MeanDifferenceS: none, Quantiles: []QuantileAgreement{}}
 	}
-	return ttftAgreement(clients.sorted(), histogram{}.of(c.tracks(metricTTFTBucket), c.tracks(metricTTFTSum), counts))
+	return ttftAgreement(clients.sorted(), histogramOf(c.tracks(metricTTFTBucket), c.tracks(metricTTFTSum), counts, []span{wholeRun}))
 }
 
-// of adds the series of all sources up.
-func (h histogram) of(buckets, sums, counts []track) histogram {
-	h.sum, h.count = rises(sums, wholeRun), rises(counts, wholeRun)
+// histogramOf adds up by how much the series of all sources grew in some stretches.
+func histogramOf(buckets, sums, counts []track, in []span) histogram {
+	var h histogram
 	grown := map[float64]float64{math.Inf(1): 0}
-	for _, t := range buckets {
-		if bound, err := strconv.ParseFloat(t.labels["le"], 64); err == nil {
-			grown[bound] += t.rise(wholeRun)
+	for _, stretch := range in {
+		h.sum += rises(sums, stretch)
+		h.count += rises(counts, stretch)
+		for _, t := range buckets {
+			if bound, err := strconv.ParseFloat(t.labels["le"], 64); err == nil {
+				grown[bound] += t.rise(stretch)
+			}
 		}
 	}
 	grown[math.Inf(1)] = cmp.Or(grown[math.Inf(1)], h.count)

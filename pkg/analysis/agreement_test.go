@@ -68,12 +68,13 @@ func TestHistogramsOfAllServersAreAddedUp(t *testing.T) {
 	series := func(source, le string, values ...float64) track {
 		return track{source: source, labels: map[string]string{"le": le}, at: []float64{0, 1, 2}, values: values}
 	}
-	h := histogram{}.of(
+	h := histogramOf(
 		[]track{
 			series("vllm-0", "0.5", 1, 2, 3), series("vllm-0", "+Inf", 1, 3, 5),
 			series("vllm-1", "0.5", 7, 8, 1), series("vllm-1", "+Inf", 7, 9, 2), // restarted
 		},
-		[]track{series("vllm-0", "", 1, 2, 4)}, []track{series("vllm-0", "", 1, 3, 5), series("vllm-1", "", 7, 9, 2)})
+		[]track{series("vllm-0", "", 1, 2, 4)}, []track{series("vllm-0", "", 1, 3, 5), series("vllm-1", "", 7, 9, 2)},
+		[]span{wholeRun})
 	if h.count != 8 || h.sum != 3 || h.bounds[0] != 0.5 || h.cumulative[0] != 4 || h.cumulative[1] != 8 {
 		t.Errorf("found %+v, expected 4 of 8 requests up to 0.5 s", h)
 	}

@@ -56,6 +56,7 @@ func newCell(r *rows, metadata []byte) (*cell, error) {
 	if r.requests > 0 && r.identity != want {
 		return nil, fmt.Errorf("the rows belong to %v, run-metadata.json to %v", r.identity, want)
 	}
+	r.declare(c.meta.Profile.SLO)
 	c.layBands()
 	return c, c.orderJobs()
 }
@@ -78,9 +79,11 @@ func (c *cell) measuredBands(phase string) []Band {
 	return out
 }
 
-func (c *cell) window(phase string) float64 {
+func (c *cell) window(phase string) float64 { return lengthOf(c.measuredBands(phase)) }
+
+func lengthOf(bands []Band) float64 {
 	var sum float64
-	for _, b := range c.measuredBands(phase) {
+	for _, b := range bands {
 		sum += b.EndS - b.StartS
 	}
 	return sum
@@ -114,7 +117,7 @@ func (c *cell) result(dir string) (CellResult, error) {
 	}
 	if c.hasBatch() {
 		var err error
-		if c.accounting, err = c.rows.account(c.meta.Profile.Batch.Jobs); err != nil {
+		if c.accounting, err = c.rows.account(c.meta.Profile.Batch.Jobs, c.arm.Dispatch == spec.DispatchBacklog); err != nil {
 			return CellResult{}, err
 		}
 	}
@@ -123,19 +126,26 @@ func (c *cell) result(dir string) (CellResult, error) {
 		Arm: c.meta.Arm, Trial: c.meta.Trial, Seed: c.meta.Seed, Dir: dir,
 		StartedAt: c.start, EndedAt: c.meta.EndedAt, Clock: c.meta.Clock,
 		Bands: c.bands, Phases: c.phases, Jobs: []JobSummary{},
-		Batch:        c.batch(),
-		Curves:       c.rows.curves(c.jobs, c.start),
-		Checks:       c.checks(mechanisms),
-		Mechanisms:   mechanisms,
-		Tokens:       c.tokens(),
-		Agreement:    c.agreement(),
+		Batch:      c.batch(),
+		Curves:     c.rows.curves(c.jobs, c.start),
+		Checks:     c.checks(mechanisms),
+		Mechanisms: mechanisms,
+		Tokens:     c.tokens(),
+		Agreement:  c.agreement(),
+		QueueTimes: c.queueTimes(), Infrastructure: c.infrastructure(),
 		LoadWarnings: append([]string{}, c.meta.Warnings...),
 		Versions:     c.raw,
 	}
+	if c.evicts() {
+		result.Release = c.releaseTimes()
+	}
 	if c.hasBatch() {
 		for _, j := range c.meta.Profile.Batch.Jobs {
-			result.Jobs = append(result.Jobs, c.rows.jobs[j.Name].summary(j))
+			s := c.rows.jobs[j.Name].summary(j)
+			s.PerPhase = c.jobRates(j.Name)
+			result.Jobs = append(result.Jobs, s)
 		}
+		result.Batch.Deadlines = c.deadlines(result.Jobs)
 	}
 	result.Valid = !slices.ContainsFunc(result.Checks, func(c Check) bool { return !c.OK })
 	return result, nil
@@ -160,7 +170,11 @@ func (c *cell) summarizePhases() error {
 				p = &phaseRows{byStatus: map[string]int{}}
 			}
 			if p != nil {
-				c.phases = append(c.phases, p.summary(key, c.window(phase)))
+				cycles := c.cyclesOf(key)
+				c.rows.pool(key, p)
+				s := p.summary(key, c.window(phase), c.meta.Profile.SLO, c.meta.EndedAt)
+				s.Cycles, s.Steadiness = cycles, c.steadiness(key)
+				c.phases = append(c.phases, s)
 			}
 		}
 	}
@@ -182,11 +196,18 @@ func (c *cell) batch() BatchSummary {
 		b.BurstPerS = b.IdlePerS
 		b.TTFT = distribution(rising{}, "rows", b.IdlePerS.Reason)
 		b.E2E = b.TTFT
+		b.AllPerS, b.SpanS, b.CachedTokensRatio = b.IdlePerS, b.IdlePerS, b.IdlePerS
+		b.Lines.Reason = b.IdlePerS.Reason
+		b.Deadlines = Deadlines{
+			Met: unknownShare(b.IdlePerS.Reason), Lines: unknownShare(b.IdlePerS.Reason),
+			Order: DeadlineOrder{Expected: []string{}, Found: []string{}, SpreadRatio: b.IdlePerS, Reason: b.IdlePerS.Reason},
+		}
 		return b
 	}
 	for _, phase := range phaseNames(in) {
-		b.PerPhase[phase] = c.batchRate(phase)
+		b.PerPhase[phase] = c.batchRate(c.measuredBands(phase))
 	}
+	b.AllPerS, b.SpanS, b.CachedTokensRatio = c.batchRate(c.measuredBands("")), c.batchSpan(), c.batchCached()
 	b.IdlePerS, b.BurstPerS = b.PerPhase[IdlePhase(in)], b.PerPhase[BurstPhase(in)]
 
 	var ttft sample
@@ -209,16 +230,65 @@ func (c *cell) batch() BatchSummary {
 	return b
 }
 
-func (c *cell) batchRate(phase string) Value {
-	if len(c.jobs) == 0 {
+// jobRates are the lines that one job completed in each phase, per second.
+func (c *cell) jobRates(name string) map[string]Value {
+	out := make(map[string]Value)
+	for _, phase := range phaseNames(c.meta.Profile.Interactive) {
+		out[phase] = c.rateOf(slices.DeleteFunc(slices.Clone(c.jobs), func(h *jobHistory) bool { return h.name != name }), c.measuredBands(phase))
+	}
+	return out
+}
+
+// batchSpan is from the creation of the first job to the completion of the last.
+func (c *cell) batchSpan() Value {
+	if len(c.jobs) < len(c.meta.Profile.Batch.Jobs) {
+		return missing(0, "%d of %d jobs were observed", len(c.jobs), len(c.meta.Profile.Batch.Jobs))
+	}
+	first, last := c.jobs[0].firstSeen(), time.Time{}
+	for _, h := range c.jobs {
+		if h.last.Status != "completed" || h.last.CompletedAt == nil {
+			return missing(0, "job %s did not complete", h.name)
+		}
+		if at := h.firstSeen(); at.Before(first) {
+			first = at
+		}
+		if h.last.CompletedAt.After(last) {
+			last = *h.last.CompletedAt
+		}
+	}
+	return measured(last.Sub(first).Seconds(), len(c.jobs))
+}
+
+// batchCached is the share of the prompt tokens of the lines that was found in a cache.
+func (c *cell) batchCached() Value {
+	var t tally
+	for _, a := range c.rows.lines {
+		if a.ok > 0 {
+			t.add(a.usage)
+		}
+	}
+	if t.withCached == 0 {
+		return missing(t.results, "no result of a line says how much of its prompt was cached")
+	}
+	return measured(float64(t.cached)/float64(t.withCached), t.results-t.silent-t.cachedUnknown)
+}
+
+// batchRate is the lines completed in bands, per second.
+func (c *cell) batchRate(bands []Band) Value { return c.rateOf(c.jobs, bands) }
+
+func (c *cell) rateOf(jobs []*jobHistory, bands []Band) Value {
+	if !c.hasBatch() {
+		return missing(0, "the arm has no batch work")
+	}
+	if len(jobs) == 0 {
 		return missing(0, "no job was ever observed")
 	}
 	if c.start.IsZero() {
 		return missing(0, "the schedule never started")
 	}
-	done, unknown := completedIn(c.jobs, c.measuredBands(phase), c.start)
+	done, unknown := completedIn(jobs, bands, c.start)
 	if unknown != "" {
 		return missing(0, "%s", unknown)
 	}
-	return perSecond(done, c.window(phase), int(done+0.5))
+	return perSecond(done, lengthOf(bands), int(done+0.5))
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -27,7 +28,8 @@ func Compare(ctx context.Context, dir string) (Results, error) {
 		return Results{}, err
 	}
 	r := Results{SchemaVersion: SchemaVersion, Experiment: experiment, Cells: []CellResult{}, Warnings: []Warning{}}
-	if err := r.readCells(ctx, dir); err != nil {
+	slots, err := r.readCells(ctx, dir)
+	if err != nil {
 		return Results{}, err
 	}
 	if len(r.Cells) == 0 {
@@ -38,6 +40,10 @@ func Compare(ctx context.Context, dir string) (Results, error) {
 	}
 	r.warnOfCells()
 	r.compareArms()
+	r.secondOpinions(slots)
+	r.compareSteps()
+	r.summarizeSuite()
+	r.tradeOff()
 	return r, nil
 }
 
@@ -49,7 +55,8 @@ type slot struct {
 	result  *CellResult
 	meta    record.Metadata
 	outputs map[line]uint64
-	absent  error // why there is no result
+	ttft    []float64 // of the interactive requests in the burst, in order
+	absent  error     // why there is no result
 }
 
 // workload is what cells share that replay the same files.
@@ -65,7 +72,7 @@ func (s *slot) warning(format string, args ...any) Warning {
 }
 
 // readCells reads the cells side by side and lists them by arm, then trial.
-func (r *Results) readCells(ctx context.Context, dir string) error {
+func (r *Results) readCells(ctx context.Context, dir string) ([]*slot, error) {
 	var slots []*slot
 	for _, arm := range r.Experiment.Arms {
 		for trial := 1; trial <= r.Experiment.Trials; trial++ {
@@ -78,10 +85,10 @@ func (r *Results) readCells(ctx context.Context, dir string) error {
 		group.Go(func() error { return s.read(ctx, dir, r.Experiment) })
 	}
 	if err := group.Wait(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := sameInputs(slots); err != nil {
-		return err
+		return nil, err
 	}
 	compareOutputs(slots)
 	for _, s := range slots {
@@ -91,7 +98,7 @@ func (r *Results) readCells(ctx context.Context, dir string) error {
 		}
 		r.Cells = append(r.Cells, *s.result)
 	}
-	return nil
+	return slots, nil
 }
 
 func (s *slot) read(ctx context.Context, dir string, experiment spec.Experiment) error {
@@ -119,6 +126,7 @@ func (s *slot) read(ctx context.Context, dir string, experiment spec.Experiment)
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	s.result, s.outputs = &result, c.rows.outputs()
+	s.keepOpinion(c)
 	return nil
 }
 
@@ -268,30 +276,39 @@ func (r *Results) compareArm(arm *ArmResult, base ArmResult) {
 		if !ok {
 			continue // batch work has no counterpart in a baseline without it
 		}
-		all, decides := verdicts[key]
+		p, decides := verdicts[key]
 		if !decides {
 			arm.Against[key] = compareEstimates(other, e, nil)
 			continue
 		}
 		c := compareEstimates(other, e, &r.Experiment.Margin)
-		c.withhold(unbounded(base.Metrics[all], other, e), unbounded(arm.Metrics[all], other, e))
+		c.withhold(unbounded(r.failedByTrial(base.Name), p, other, e), unbounded(r.failedByTrial(arm.Name), p, other, e))
 		arm.Against[key] = c
 	}
 }
 
+// failedByTrial counts those of the requests that decide a verdict.
+func (r *Results) failedByTrial(arm string) []failures {
+	out := make([]failures, r.Experiment.Trials)
+	burst := BurstPhase(r.Experiment.Profile.Interactive)
+	for _, c := range r.Cells {
+		for _, p := range c.Phases {
+			if c.Arm == arm && p.Phase == burst && p.Class == record.ClassInteractive {
+				out[c.Trial-1] = failures{p.Requests - p.ByStatus[record.StatusOK], p.Requests}
+			}
+		}
+	}
+	return out
+}
+
 // verdictMetrics are the keys of the metrics that decide whether interactive
-// traffic was protected, each with the error-adjusted one that must have a value
-// for it. They were chosen before any run; everything else is shown without a
-// verdict.
-func verdictMetrics(in spec.Interactive) map[string]string {
+// traffic was protected, each with the quantile that must not fall on a request that
+// failed. They were chosen before any run; everything else is shown without a verdict.
+func verdictMetrics(in spec.Interactive) map[string]float64 {
 	key := func(metric, stat string) string {
 		return MetricKey(BurstPhase(in), record.ClassInteractive, metric, stat)
 	}
-	return map[string]string{
-		key(MetricTTFT, StatP95): key(MetricTTFTAdjusted, StatP95),
-		key(MetricTTFT, StatP99): key(MetricTTFTAdjusted, StatP99),
-		key(MetricITL, StatP95):  key(MetricTTFTAdjusted, StatP95),
-	}
+	return map[string]float64{key(MetricTTFT, StatP95): 0.95, key(MetricTTFT, StatP99): 0.99, key(MetricITL, StatP95): 0.95}
 }
 
 func (r *Results) summarizeArm(arm spec.Arm) ArmResult {
@@ -329,6 +346,7 @@ func (r *Results) summarizeArm(arm spec.Arm) ArmResult {
 			a.Jobs = append(a.Jobs, armJob(j, observed))
 		}
 	}
+	a.Order = armOrder(slices.DeleteFunc(slices.Clone(r.Cells), func(c CellResult) bool { return c.Arm != arm.Name || !c.Valid }))
 	return a
 }
 
@@ -343,9 +361,19 @@ func put[V any](lists map[string][]*V, key string, trials, trial int, v *V) {
 func armJob(j spec.Job, trials []*JobSummary) ArmJob {
 	out := ArmJob{Job: j.Name, WindowS: j.Window.Seconds()}
 	values := make([]*Value, len(trials))
+	var completed []float64
+	var left watched
 	for i, s := range trials {
 		if s == nil {
 			continue
+		}
+		switch {
+		case s.CompletionS.Value != nil:
+			completed = append(completed, *s.CompletionS.Value)
+		case ended(s.Status):
+			left.never++
+		case s.ObservedS.Value != nil:
+			left.times = append(left.times, *s.ObservedS.Value)
 		}
 		values[i] = &s.CompletionS
 		out.Trials++
@@ -354,5 +382,7 @@ func armJob(j spec.Job, trials []*JobSummary) ArmJob {
 		}
 	}
 	out.CompletionS = estimate("s", values)
+	out.MetShare = shareOfFew(out.Met, out.Trials, "no valid trial")
+	out.Censored = censored(completed, left, time.Time{}, "no valid trial")
 	return out
 }

@@ -16,6 +16,12 @@ var curveUnits = map[string]string{
 	metricSaturation: "ratio",
 	metricQueueSize:  "requests",
 	metricBudget:     "ratio",
+
+	metricAIMDDecreases: UnitCount, // cumulative, as the next two
+	metricAIMDIncreases: UnitCount,
+	metricEvictions:     UnitCount,
+	metricProcessor:     "requests",
+	metricAsync:         "requests",
 }
 
 // jobsSource is the source of curves that come from the polls of the jobs.

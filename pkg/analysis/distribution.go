@@ -35,12 +35,12 @@ func (o outcomes) distribution(noun, none string) Distribution {
 	d := Distribution{Unit: "s", N: o.len()}
 	if d.N == 0 {
 		nothing := missing(0, "%s", none)
-		d.Mean, d.P50, d.P90, d.P95, d.P99, d.Max = nothing, nothing, nothing, nothing, nothing, nothing
+		d.Mean, d.P50, d.P90, d.P95, d.P99, d.P999, d.Max = nothing, nothing, nothing, nothing, nothing, nothing, nothing
 		return d
 	}
 	d.Mean, d.Max = o.mean(), o.max()
 	d.P50, d.P90 = o.percentile(50, noun), o.percentile(90, noun)
-	d.P95, d.P99 = o.percentile(95, noun), o.percentile(99, noun)
+	d.P95, d.P99, d.P999 = o.percentile(95, noun), o.percentile(99, noun), o.percentile(99.9, noun)
 	return d
 }
 
@@ -67,15 +67,15 @@ func (o outcomes) max() Value {
 	return measured(o.at(o.len()-1), o.len())
 }
 
-func (o outcomes) percentile(percent int, noun string) Value {
+func (o outcomes) percentile(percent float64, noun string) Value {
 	n := o.len()
-	p := float64(percent) / 100
+	p := percent / 100
 	if need := stats.MinimumN(p, level); n < need {
-		return missing(n, "p%d needs at least %d %s, there are %d", percent, need, noun, n)
+		return missing(n, "p%g needs at least %d %s, there are %d", percent, need, noun, n)
 	}
 	q := stats.QuantileAt(n, p, o.at)
 	if math.IsInf(q, 1) {
-		return o.fallsOnFailure(fmt.Sprintf("p%d", percent))
+		return o.fallsOnFailure(fmt.Sprintf("p%g", percent))
 	}
 	return measured(q, n)
 }

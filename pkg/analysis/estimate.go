@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,10 @@ func estimate(unit string, trials []*Value) Estimate {
 	}
 	sorted := slices.Sorted(slices.Values(values))
 	e.Median = finite(stats.Quantile(sorted, 0.5))
+	e.Mean = finite(stats.Mean(sorted))
+	if in, coverage, ok := stats.QuantileInterval(sorted, 0.5, level); ok {
+		e.MedianLow, e.MedianHigh, e.MedianCoverage = finite(in.Low), finite(in.High), finite(coverage)
+	}
 	if len(values) >= 2 {
 		e.Min, e.Max = &sorted[0], &sorted[len(sorted)-1]
 	}
@@ -119,6 +124,7 @@ func compareEstimates(baseline, arm Estimate, margin *float64) Comparison {
 	}
 	r := stats.NewLogRatio(a, b)
 	c.Ratio = finite(r.Ratio())
+	c.permute(a, b)
 	if c.Pairs < minTrials {
 		c.Reason = fmt.Sprintf("no interval and no test: they need %d pairs of trials, there %s", minTrials, areSo(c.Pairs))
 		if margin != nil {
@@ -129,12 +135,30 @@ func compareEstimates(baseline, arm Estimate, margin *float64) Comparison {
 	in := r.Interval(level)
 	c.Low, c.High = finite(in.Low), finite(in.High)
 	c.MDE = finite(r.MinimumDetectable(level, power))
+	c.DifferenceP = finite(r.DifferenceP())
 	if margin != nil {
 		c.OneSidedLow, c.OneSidedHigh = finite(r.LowerBound(level)), finite(r.UpperBound(level))
 		c.Verdict = verdict(c.OneSidedLow, c.OneSidedHigh, *margin)
 		c.P = finite(min(r.NonInferiorityP(*margin), r.InferiorityP(*margin)))
+		c.EquivalenceP = finite(r.EquivalenceP(*margin))
 	}
 	return c
+}
+
+// permute adds the exact test, where there are enough pairs for it to say anything.
+func (c *Comparison) permute(a, b []float64) {
+	d := make([]float64, len(a))
+	for i := range a {
+		d[i] = math.Log(b[i] / a[i])
+	}
+	floor := stats.PairedFloor(len(d))
+	c.PermutationFloor = finite(floor)
+	if floor > 1-level {
+		return
+	}
+	if p, ok := stats.PairedPermutation(d); ok {
+		c.PermutationP = finite(p)
+	}
 }
 
 // verdict of a quantity where less is better. Both words are one-sided tests at
@@ -178,14 +202,24 @@ func (c *Comparison) withhold(baseline, arm []string) {
 	}
 }
 
-// unbounded names the trials of the pairs of a and b in which the error-adjusted
-// percentile has no value.
-func unbounded(adjusted, a, b Estimate) []string {
+// unbounded names the trials of the pairs of a and b in which so many of the offered
+// requests failed that their p-quantile is one of those. failed has, by trial, how many
+// did; a trial of which that is not known counts as one of them.
+func unbounded(failed []failures, p float64, a, b Estimate) []string {
 	var trials []string
 	for i := range a.Values {
-		if a.Values[i] != nil && b.Values[i] != nil && (i >= len(adjusted.Values) || adjusted.Values[i] == nil) {
+		if a.Values[i] != nil && b.Values[i] != nil && (i >= len(failed) || failed[i].beyond(p)) {
 			trials = append(trials, strconv.Itoa(i+1))
 		}
 	}
 	return trials
+}
+
+// failures counts the requests of a phase that did not end ok.
+type failures struct{ failed, offered int }
+
+// beyond reports whether the p-quantile of type 7 of all requests touches one that failed:
+// it lies at (n−1)p, and the failed ones stand last.
+func (f failures) beyond(p float64) bool {
+	return f.offered == 0 || float64(f.offered-1)*p > float64(f.offered-f.failed-1)
 }

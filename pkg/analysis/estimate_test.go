@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"bgbench/pkg/stats"
 )
 
 func values(x ...float64) []*Value {
@@ -142,33 +144,55 @@ func TestPairsAreOfTheSameTrial(t *testing.T) {
 
 func TestVerdictsDoNotRestOnSurvivors(t *testing.T) {
 	base, same, worse := values(1, 1.01, 0.99), values(1, 1.01, 0.99), values(2, 2.02, 1.98)
-	bounded, unboundedTwo := values(1, 1, 1), values(1, nan, 1)
+	none := []failures{{0, 100}, {0, 100}, {0, 100}}
+	two := []failures{{5, 101}, {6, 101}, {0, 100}} // a p95 of 101 is the 96th: five that failed stand above it
+	few := []failures{{0, 30}, {0, 30}, {0, 30}}    // too few for a p95, but none that failed
 	margin := 0.05
 	cases := []struct {
 		name                string
 		arm                 []*Value
-		baseAll, armAll     []*Value // error-adjusted
+		baseAll, armAll     []failures
 		verdict, reasonPart string
 	}{
-		{"protected where the percentile of all requests exists", same, bounded, bounded, VerdictProtected, ""},
-		{"not protected where it falls on a failure", same, bounded, unboundedTwo, VerdictNoConclusion, "all requests falls on one that failed (trial 2)"},
-		{"degraded stands where it falls on a failure", worse, bounded, unboundedTwo, VerdictDegraded, ""},
-		{"a baseline that failed is no measure for protected", same, unboundedTwo, bounded, VerdictNoConclusion, "of the baseline falls on one that failed (trial 2)"},
-		{"a baseline that failed is no measure for degraded", worse, unboundedTwo, bounded, VerdictNoConclusion, "of the baseline falls on one that failed (trial 2)"},
+		{"protected where the percentile of all requests is one that ended", same, none, none, VerdictProtected, ""},
+		{"not protected where it falls on a failure", same, none, two, VerdictNoConclusion, "all requests falls on one that failed (trial 2)"},
+		{"degraded stands where it falls on a failure", worse, none, two, VerdictDegraded, ""},
+		{"a baseline that failed is no measure for protected", same, two, none, VerdictNoConclusion, "of the baseline falls on one that failed (trial 2)"},
+		{"a baseline that failed is no measure for degraded", worse, two, none, VerdictNoConclusion, "of the baseline falls on one that failed (trial 2)"},
+		{"few requests of which none failed take no verdict back", same, few, few, VerdictProtected, ""},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := estimate("s", base), estimate("s", c.arm)
 			got := compareEstimates(a, b, &margin)
-			got.withhold(unbounded(estimate("s", c.baseAll), a, b), unbounded(estimate("s", c.armAll), a, b))
+			got.withhold(unbounded(c.baseAll, 0.95, a, b), unbounded(c.armAll, 0.95, a, b))
 			if got.Verdict != c.verdict || !strings.Contains(got.Reason, c.reasonPart) || c.reasonPart == "" && got.Reason != "" {
 				t.Errorf("%q because %q, expected %q because …%s…", got.Verdict, got.Reason, c.verdict, c.reasonPart)
 			}
 		})
 	}
-	got := unbounded(estimate("s", values(nan, nan, 1)), estimate("s", values(1, nan, 1)), estimate("s", values(1, 1, nan)))
+	all := []failures{{9, 9}, {9, 9}, {0, 9}}
+	got := unbounded(all, 0.95, estimate("s", values(1, nan, 1)), estimate("s", values(1, 1, nan)))
 	if len(got) != 1 || got[0] != "1" {
 		t.Errorf("unbounded trials %v, expected those of whole pairs, 1", got)
+	}
+}
+
+// The count decides as the percentile itself would.
+func TestFailuresAreBeyondAQuantileExactlyWhereItFallsOnOne(t *testing.T) {
+	for offered := 1; offered <= 130; offered++ {
+		for failed := 0; failed <= offered; failed++ {
+			for _, p := range []float64{0.5, 0.95, 0.99} {
+				var ok sample
+				for range offered - failed {
+					ok.add(1)
+				}
+				want := math.IsInf(stats.QuantileAt(offered, p, outcomes{ok.sorted(), failed}.at), 1)
+				if got := (failures{failed, offered}).beyond(p); got != want {
+					t.Fatalf("p%g of %d requests, %d of which failed: found %v, expected %v", 100*p, offered, failed, got, want)
+				}
+			}
+		}
 	}
 }
 

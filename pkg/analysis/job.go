@@ -108,6 +108,8 @@ func (h *jobHistory) summary(job spec.Job) JobSummary {
 	s := JobSummary{Job: job.Name, WindowS: job.Window.Seconds()}
 	if h == nil {
 		s.CompletionS = missing(0, "the job was never observed")
+		s.ObservedS, s.WaitS, s.MarginS, s.InWindow = s.CompletionS, s.CompletionS, s.CompletionS, s.CompletionS
+		s.LineTimes = censored(nil, watched{}, time.Time{}, s.CompletionS.Reason)
 		return s
 	}
 	s.Status, s.Total, s.Completed, s.Failed = h.last.Status, h.last.Total, h.last.Completed, h.last.Failed
@@ -116,6 +118,18 @@ func (h *jobHistory) summary(job spec.Job) JobSummary {
 	}
 	s.CompletionS = completion(h.last)
 	s.Met = s.CompletionS.Value != nil && *s.CompletionS.Value <= s.WindowS && s.Failed == 0
+	s.ObservedS = measured(h.last.ObservedAt.Sub(h.firstSeen()).Seconds(), len(h.seen))
+	s.WaitS = missing(0, "no worker had taken the job when it was last observed")
+	if from, to := h.last.CreatedAt, h.last.InProgressAt; from != nil && to != nil {
+		s.WaitS = measured(to.Sub(*from).Seconds(), 1)
+	}
+	s.MarginS = s.CompletionS
+	if v := s.CompletionS.Value; v != nil {
+		s.MarginS = measured(s.WindowS-*v, 1)
+	}
+	s.InWindow = h.inWindow(s.WindowS)
+	ended, left := h.lineTimes()
+	s.LineTimes = censored(ended, left, time.Time{}, "the job had no lines yet")
 	return s
 }
 

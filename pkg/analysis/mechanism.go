@@ -206,7 +206,7 @@ func (c *cell) queue() *QueueState {
 	q := &QueueState{Waited: c.absent(metricQueueCount), Longest: c.unseen(metricQueueSize), ByPriority: map[string]float64{}}
 	in := c.measuredTime()
 	if counts := c.tracks(metricQueueCount); len(counts) > 0 && !c.start.IsZero() {
-		within := c.tracks(metricQueueBucket)
+		within := ofBound(c.tracks(metricQueueBucket), waitedS)
 		sum := 0.0
 		for _, priority := range valuesOf(counts, "priority") {
 			waited := rises(with(counts, "priority", priority), in) - rises(with(within, "priority", priority), in)

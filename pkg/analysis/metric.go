@@ -31,6 +31,9 @@ const (
 	MetricOKPerS       = "ok_requests_per_s"
 	MetricOutputTokens = "output_tokens_per_s"
 	MetricRequestsPerS = "requests_per_s"
+	MetricE2EFromDue   = "e2e_from_due"
+	MetricGoodput      = "goodput"
+	MetricCachedTokens = "cached_tokens"
 
 	MetricCompletion    = "completion_s" // the statistic is the name of the job
 	MetricAIMDDecreases = "aimd_decreases"
@@ -41,8 +44,14 @@ const (
 	MetricEvictions     = "evictions"
 	MetricGateClosed    = "gate_closed"
 	MetricRedone        = "redone_tokens"
+	MetricCompleted     = "completed" // lines in the measured time
+	MetricSpan          = "span_s"
+	MetricDeadlines     = "deadlines_met"
+	MetricLines         = "lines"
 
 	StatP50   = "p50"
+	StatP90   = "p90"
+	StatP999  = "p99_9"
 	StatP95   = "p95"
 	StatP99   = "p99"
 	StatValue = "value"
@@ -53,6 +62,12 @@ const (
 	StatFull           = "full"
 	StatRatio          = "ratio"
 	StatPerInteractive = "per_interactive_request"
+	StatPerS           = "per_s"
+	StatLines          = "lines" // of the lines, not the jobs
+	StatLost           = "lost"
+	StatDuplicated     = "duplicated"
+	StatRetried        = "retried"
+	StatEvicted        = "evicted"
 
 	// UnitCount is the unit of what is counted.
 	UnitCount = "1"

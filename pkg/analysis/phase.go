@@ -1,6 +1,9 @@
 package analysis
 
 import (
+	"slices"
+	"time"
+
 	"bgbench/pkg/record"
 	"bgbench/pkg/spec"
 )
@@ -11,13 +14,18 @@ type phaseRows struct {
 	byStatus map[string]int
 	crosses  int
 
-	ttft, ttftFromDue, tpot, e2e, e2eFromDue, lateness sample
-	itl                                                gaps
-	split                                              []float32 // gaps of the last row
+	ttft, e2e                               sample // of its cycles, once those are summarized
+	ttftFromDue, tpot, e2eFromDue, lateness sample
+	itl                                     gaps
+	split                                   []float32 // gaps of the last row
 
 	outputTokens, promptTokens int64 // of requests that ended ok
 	cachedTokens, cacheable    int64 // of those that report both counts
 	withCached                 int
+
+	good                 goodCounts
+	noToken, noEnd       watched // requests that did not end ok: without a first token, without an end
+	firstTokenOfFailures []float64
 }
 
 func (p *phaseRows) add(q *record.Request) {
@@ -28,12 +36,16 @@ func (p *phaseRows) add(q *record.Request) {
 	}
 	p.lateness.addKnown(q.LatenessS)
 	if q.Status != record.StatusOK {
+		p.noEnd.add(q)
+		if q.TTFTS != nil {
+			p.firstTokenOfFailures = append(p.firstTokenOfFailures, *q.TTFTS)
+		} else {
+			p.noToken.add(q)
+		}
 		return
 	}
-	p.ttft.addKnown(q.TTFTS)
 	p.ttftFromDue.addKnown(q.TTFTFromDueS)
 	p.tpot.addKnown(q.TPOTS)
-	p.e2e.addKnown(q.E2ES)
 	p.e2eFromDue.addKnown(q.E2EFromDueS)
 	p.split = record.AppendTokenGaps(p.split[:0], q.ChunkGapS, q.ChunkTokens)
 	p.itl.add(p.split)
@@ -50,7 +62,8 @@ func (p *phaseRows) add(q *record.Request) {
 	}
 }
 
-func (p *phaseRows) summary(key phaseClass, window float64) PhaseSummary {
+// summary of the phase, which lasted window seconds in all. end is when the run was over.
+func (p *phaseRows) summary(key phaseClass, window float64, slo *spec.SLO, end time.Time) PhaseSummary {
 	ok := p.byStatus[record.StatusOK]
 	s := PhaseSummary{
 		Phase:              key.phase,
@@ -88,7 +101,27 @@ func (p *phaseRows) summary(key phaseClass, window float64) PhaseSummary {
 	s.E2EFromDue = distribution(p.e2eFromDue.sorted(), "rows", none)
 	s.TTFTAdjusted = outcomes{ttft, p.requests - ok}.distribution("rows", none)
 	s.Lateness = distribution(p.lateness.sorted(), "rows", "no row has it")
+	p.judge(&s, slo, end, none)
 	return s
+}
+
+// judge fills what goes beyond the rows that ended ok. The samples are sorted by now.
+func (p *phaseRows) judge(s *PhaseSummary, slo *spec.SLO, end time.Time, none string) {
+	ok := p.byStatus[record.StatusOK]
+	const nothing = "no request was due in the phase"
+	s.Errors = shareOf(p.requests-ok, p.requests, nothing)
+	s.ErrorsByKind = map[string]Share{}
+	for _, status := range record.Statuses {
+		if n := p.byStatus[status]; n > 0 && status != record.StatusOK {
+			s.ErrorsByKind[status] = shareOf(n, p.requests, nothing)
+		}
+	}
+	s.Goodput = p.good.goodput(slo, p.requests, s.WindowS)
+	s.Within = slices.Concat(
+		within(MetricTTFT, p.ttft.sorted()), within(MetricTTFTFromDue, p.ttftFromDue.sorted()),
+		within(MetricTPOT, p.tpot.sorted()), within(MetricE2E, p.e2e.sorted()))
+	s.TTFTCensored = censoredRequests(p.ttft.sorted(), p.firstTokenOfFailures, p.noToken, end, none)
+	s.E2ECensored = censoredRequests(p.e2e.sorted(), nil, p.noEnd, end, none)
 }
 
 // classes in the order in which a phase lists them.

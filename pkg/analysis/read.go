@@ -3,6 +3,7 @@ package analysis
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 
 	"bgbench/pkg/record"
+	"bgbench/pkg/spec"
 )
 
 // Files of a cell.
@@ -66,12 +68,21 @@ func readCell(ctx context.Context, dir string) (*cell, error) {
 // readWhole reads the rows of a cell that one load generator played, and returns its
 // metadata.
 func readWhole(ctx context.Context, dir string, r *rows) ([]byte, error) {
+	metadata, missing := os.ReadFile(filepath.Join(dir, metadataFile))
+	// What is wrong with it is told later; here it spares keeping the answers.
+	var with struct {
+		Profile struct {
+			SLO *spec.SLO `json:"slo"`
+		} `json:"profile"`
+	}
+	if missing == nil && json.Unmarshal(metadata, &with) == nil {
+		r.declare(with.Profile.SLO)
+	}
 	if err := readRequests(ctx, dir, r.addRequest); err != nil {
 		return nil, err
 	}
-	metadata, err := os.ReadFile(filepath.Join(dir, metadataFile))
-	if err != nil {
-		return nil, whole(dir, metadataFile, err)
+	if missing != nil {
+		return nil, whole(dir, metadataFile, missing)
 	}
 	return metadata, readJobs(ctx, dir, r)
 }
@@ -116,7 +127,7 @@ func finish(c *cell, name, dir string) (CellResult, error) {
 
 // requestColumns are those that something is computed from.
 var requestColumns = []string{
-	"experiment", "arm", "trial", "class", "job", "phase", "warmup", "crosses_phase", "custom_id", "attempt",
+	"experiment", "arm", "trial", "class", "job", "phase", "cycle", "warmup", "crosses_phase", "custom_id", "attempt",
 	"due_at", "sent_at", "done_at", "lateness_s", "ttft_s", "ttft_from_due_s", "e2e_s", "e2e_from_due_s", "tpot_s",
 	"chunk_gap_s", "chunk_tokens", "prompt_tokens", "cached_tokens", "output_tokens", "status", "http_status", "error", "output_sha256",
 }

@@ -16,6 +16,10 @@ type Results struct {
 	Arms          []ArmResult     `json:"arms"`       // in the order of the experiment
 	Cells         []CellResult    `json:"cells"`      // by arm, then trial
 	Warnings      []Warning       `json:"warnings"`
+
+	Steps    []Step       `json:"steps"`     // of the chains that the experiment declares
+	Suite    []SuiteRow   `json:"suite"`     // arms as published runs put them
+	TradeOff []TradePoint `json:"trade_off"` // arms with batch work
 }
 
 // Warning is something that a reader must know before believing the numbers.
@@ -41,6 +45,7 @@ type Distribution struct {
 	P90  Value  `json:"p90"`
 	P95  Value  `json:"p95"`
 	P99  Value  `json:"p99"`
+	P999 Value  `json:"p99_9"`
 	Max  Value  `json:"max"`
 }
 
@@ -70,6 +75,11 @@ type CellResult struct {
 	// Mechanisms says what engaged in the measured time, whether it was promised or not.
 	Mechanisms Mechanisms   `json:"mechanisms"`
 	Tokens     TokenSummary `json:"tokens"`
+	// QueueTimes and Release say how long the router let requests wait, and how soon an
+	// eviction gave room; Release only in arms with eviction.
+	QueueTimes     []QueueTimes     `json:"queue_times"`
+	Release        *ReleaseTimes    `json:"eviction_release,omitempty"`
+	Infrastructure []Infrastructure `json:"infrastructure"`
 	// Agreement is a cross-check of clients and servers.
 	Agreement TTFTAgreement `json:"ttft_agreement"`
 	// Outputs compares with another arm of the trial; bg-analyze cell has none.
@@ -122,6 +132,16 @@ type PhaseSummary struct {
 	// is null with the reason.
 	TTFTAdjusted Distribution `json:"ttft_error_adjusted"`
 	Lateness     Distribution `json:"lateness"`
+
+	Errors       Share            `json:"errors"` // ErrorRate with its interval
+	ErrorsByKind map[string]Share `json:"errors_by_kind"`
+	Goodput      Goodput          `json:"goodput"`
+	// TTFTCensored and E2ECensored allow for requests that did not come to an end.
+	TTFTCensored CensoredTimes    `json:"ttft_censored"`
+	E2ECensored  CensoredTimes    `json:"e2e_censored"`
+	Within       []QuantileWithin `json:"within_trial"`
+	Cycles       []CycleSummary   `json:"cycles"`
+	Steadiness   Steadiness       `json:"steadiness"`
 }
 
 // JobSummary is the end of one batch job.
@@ -137,6 +157,17 @@ type JobSummary struct {
 	WindowS     float64 `json:"window_s"`
 	// Met says that the job completed inside its window with no failed line.
 	Met bool `json:"met"`
+	// ObservedS is the time from the creation of the job to its last observation.
+	ObservedS Value `json:"observed_s"`
+	// WaitS is how long the job waited for a worker of the batch gateway, MarginS what
+	// was left of its window when it completed, negative if it was late.
+	WaitS   Value `json:"wait_s"`
+	MarginS Value `json:"margin_s"`
+	// InWindow is the share of the lines that had completed when the window ended.
+	InWindow Value            `json:"in_window_ratio"`
+	PerPhase map[string]Value `json:"requests_per_s_by_phase"`
+	// LineTimes is from the creation of the job to the completion of a line.
+	LineTimes CensoredTimes `json:"line_times"`
 }
 
 // BatchSummary is the work that the jobs got done.
@@ -149,7 +180,14 @@ type BatchSummary struct {
 	TTFT Distribution `json:"ttft"`
 	// E2E of lines first sent in the measured time, from the first send to the end of
 	// the attempt that ended ok; null with the reason where rows do not have it.
-	E2E Distribution `json:"e2e"`
+	E2E       Distribution `json:"e2e"`
+	Deadlines Deadlines    `json:"deadlines"`
+	// AllPerS is over all measured phases together, SpanS from the creation of the first
+	// job to the completion of the last.
+	AllPerS Value `json:"requests_per_s"`
+	SpanS   Value `json:"span_s"`
+	// CachedTokensRatio is that of the lines that ended ok, warm-up and lead included.
+	CachedTokensRatio Value `json:"cached_tokens_ratio"`
 	// Lines accounts for every line of every job.
 	Lines Accounting `json:"lines"`
 	// Evicted follows evictions to a final result, in an arm with eviction.
@@ -192,7 +230,11 @@ type Accounting struct {
 	Unfinished int `json:"unfinished"` // no terminal result, because the job had none either
 	Lost       int `json:"lost"`       // no terminal result, although the job ended
 	Duplicated int `json:"duplicated"` // more than one terminal result
-	Retried    int `json:"retried"`    // took more than one attempt
+	// Retried lines took more than one attempt, Evicted ones had an attempt that was
+	// evicted. Null where attempts are hidden; Reason says why.
+	Retried *int   `json:"retried"`
+	Evicted *int   `json:"evicted"`
+	Reason  string `json:"reason,omitempty"`
 }
 
 // Mechanisms says what of the protection engaged in the measured time. What the arm
@@ -288,6 +330,8 @@ type ArmResult struct {
 	// Against compares with the baseline, paired by trial, under the same keys.
 	Against map[string]Comparison `json:"against_baseline"`
 	Jobs    []ArmJob              `json:"jobs"`
+	// Order asks over the trials whether jobs end by their deadlines.
+	Order ArmOrder `json:"deadline_order"`
 }
 
 // Estimate is one metric over trials. Values stand in the order of the trials; a
@@ -305,6 +349,25 @@ type Estimate struct {
 	Method    string     `json:"ci_method,omitempty"` // t on logs
 	Reason    string     `json:"reason,omitempty"`    // why there is no value or no interval
 	TrialsUse int        `json:"n"`
+
+	Mean *float64 `json:"mean"` // arithmetic, to be read with min and max
+	// MedianLow and MedianHigh bound the median of all trials that might be run, without
+	// any assumption, from 6 trials on: then the smallest and the largest value enclose it
+	// with a probability of 0.97. Coverage is that of the bounds given.
+	MedianLow      *float64 `json:"median_ci_low"`
+	MedianHigh     *float64 `json:"median_ci_high"`
+	MedianCoverage *float64 `json:"median_ci_coverage"`
+	// Bootstrap is a second opinion on a percentile of which the rows are at hand.
+	Bootstrap *SecondOpinion `json:"bootstrap,omitempty"`
+}
+
+// SecondOpinion is the interval of a percentile of all rows, whose trials and then whose rows
+// were resampled.
+type SecondOpinion struct {
+	Low    *float64 `json:"ci_low"`
+	High   *float64 `json:"ci_high"`
+	Method string   `json:"ci_method,omitempty"` // hierarchical bootstrap
+	Reason string   `json:"reason,omitempty"`
 }
 
 // Comparison is the ratio arm / baseline over paired trials.
@@ -330,6 +393,17 @@ type Comparison struct {
 	P         *float64 `json:"p,omitempty"`
 	PAdjusted *float64 `json:"p_adjusted,omitempty"`
 	Verdict   string   `json:"verdict,omitempty"`
+
+	// DifferenceP is the two-sided p-value of the ratio being 1. PermutationP is that of
+	// the exact test that takes no distribution for granted: signs of the log ratios are
+	// flipped in all ways. With n pairs it can't be below PermutationFloor, so that it is
+	// null where that is above 0.05.
+	DifferenceP      *float64 `json:"p_difference"`
+	PermutationP     *float64 `json:"p_permutation"`
+	PermutationFloor *float64 `json:"p_permutation_floor"`
+	// EquivalenceP, on metrics with a verdict, is that of the two one-sided tests (TOST):
+	// up to 0.05 the two arms are shown to be within Margin of each other.
+	EquivalenceP *float64 `json:"p_equivalence,omitempty"`
 }
 
 // Verdicts. They follow tests at the 5 % level and nothing else.
@@ -346,4 +420,7 @@ type ArmJob struct {
 	CompletionS Estimate `json:"completion_s"`
 	Met         int      `json:"met"`
 	Trials      int      `json:"trials"`
+	MetShare    Share    `json:"met_ratio"`
+	// Censored counts the trials in which the job did not complete.
+	Censored CensoredTimes `json:"completion_censored"`
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bgbench/pkg/record"
+	"bgbench/pkg/spec"
 )
 
 // rows takes the rows of a cell one by one, in any order, and keeps numbers only.
@@ -20,7 +21,14 @@ type rows struct {
 	jobs    map[string]*jobHistory
 	series  map[seriesKey][]sampleAt
 	scraped map[string]time.Time // by source: its first sample
-	flights []flight             // of lines that were sent as ordinary requests
+	cycles  map[cycleKey]*cycleRows
+	latest  *cycleRows // of the row before
+
+	slo      *spec.SLO
+	sloKnown bool
+	unjudged []unjudged // answers that came before the SLO was known
+
+	flights []flight // of lines that were sent as ordinary requests
 
 	others    tally // tokens of requests that are no lines
 	scheduled int   // requests with a due time
@@ -53,6 +61,7 @@ func newRows() *rows {
 		jobs:    make(map[string]*jobHistory),
 		series:  make(map[seriesKey][]sampleAt),
 		scraped: make(map[string]time.Time),
+		cycles:  make(map[cycleKey]*cycleRows),
 	}
 }
 
@@ -106,21 +115,53 @@ func (r *rows) addRequest(q *record.Request) error {
 		}
 		r.flights = append(r.flights, f)
 	}
-	measured := q.Phase != nil && !q.Warmup
-	if !measured || q.Status != record.StatusOK {
+	if q.Phase == nil || q.Warmup || q.Status != record.StatusOK {
 		r.ttfts.addKnown(q.TTFTS)
 	}
-	if !measured {
-		return nil
+	if q.Phase != nil {
+		r.addScheduled(q)
 	}
-	key := phaseClass{*q.Phase, q.Class}
-	p := r.phases[key]
-	if p == nil {
-		p = &phaseRows{byStatus: make(map[string]int)}
-		r.phases[key] = p
-	}
-	p.add(q)
 	return nil
+}
+
+// addScheduled takes a request that belongs to a phase. Those of the warm-up count in their
+// cycle alone.
+func (r *rows) addScheduled(q *record.Request) {
+	key := cycleKey{phaseClass: phaseClass{*q.Phase, q.Class}, warmup: q.Warmup}
+	if q.Cycle != nil {
+		key.cycle = *q.Cycle
+	}
+	c := r.cycleOf(key)
+	c.add(q)
+	if c.phase != nil {
+		c.phase.add(q)
+	}
+	if q.Status == record.StatusOK {
+		r.judge(c, answerOf(q))
+	}
+}
+
+// cycleOf is where the rows of a cycle are kept. Most rows are of the cycle of the one
+// before.
+func (r *rows) cycleOf(key cycleKey) *cycleRows {
+	if r.latest != nil && r.latest.key == key {
+		return r.latest
+	}
+	c := r.cycles[key]
+	if c == nil {
+		// A string of a row shares the memory of its whole batch.
+		key.phase, key.class = strings.Clone(key.phase), strings.Clone(key.class)
+		c = &cycleRows{key: key, seconds: make(map[int64]*second)}
+		r.cycles[key] = c
+		if !key.warmup {
+			if r.phases[key.phaseClass] == nil {
+				r.phases[key.phaseClass] = &phaseRows{byStatus: make(map[string]int)}
+			}
+			c.phase = r.phases[key.phaseClass]
+		}
+	}
+	r.latest = c
+	return c
 }
 
 // checkRequest refuses what no run can have observed.

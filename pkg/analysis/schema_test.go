@@ -134,6 +134,11 @@ func schemaOf(root reflect.Type) (*jsonschema.Schema, error) {
 		}
 		definitions[name] = s
 	}
+	for _, d := range definitions {
+		for _, p := range d.Properties {
+			nullable(p)
+		}
+	}
 	out := definitions[typeName(root)]
 	delete(definitions, typeName(root))
 	out.Schema, out.ID = "https://json-schema.org/draft/2020-12/schema", "urn:bgbench:results:1"
@@ -143,6 +148,15 @@ func schemaOf(root reflect.Type) (*jsonschema.Schema, error) {
 	out.Properties["schema_version"].Const = &version
 	out.Defs = definitions
 	return out, nil
+}
+
+// nullable lets a pointer to one of our types be null or what it points to: the library
+// gives it the type null alone, beside the reference.
+func nullable(s *jsonschema.Schema) {
+	if s.Ref != "" && slices.Equal(s.Types, []string{"null"}) {
+		s.AnyOf = []*jsonschema.Schema{{Type: "null"}, {Ref: s.Ref}}
+		s.Types, s.Ref = nil, ""
+	}
 }
 
 func typeName(t reflect.Type) string {

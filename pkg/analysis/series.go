@@ -49,15 +49,7 @@ var keptMetrics = []string{
 	metricAIMDLimit, metricAIMDDecreases, metricAIMDIncreases, metricProcessor,
 	metricBudget, metricAsync, metricAsyncRetries,
 	metricTTFTBucket, metricTTFTSum, metricTTFTCount,
-}
-
-// keeps reports whether a sample is kept. Of a histogram it is the one bucket that is
-// asked for.
-func keeps(s record.Sample) bool {
-	if s.Canonical == metricQueueBucket {
-		return s.LE != nil && isBound(*s.LE, waitedS)
-	}
-	return keepsMetric(s.Canonical)
+	metricPreemptions, metricQueueSum, metricReleaseBucket, metricReleaseSum, metricReleaseCount, metricRevocations,
 }
 
 // keepsMetric reports whether samples of a metric are kept.
@@ -66,9 +58,15 @@ func keepsMetric(canonical string) bool {
 	return drawn || slices.Contains(keptMetrics, canonical)
 }
 
-func isBound(le string, bound float64) bool {
-	v, err := strconv.ParseFloat(le, 64)
-	return err == nil && v == bound
+// ofBound returns the buckets of one bound: 0.1 may be written as 0.10.
+func ofBound(buckets []track, bound float64) []track {
+	var out []track
+	for _, t := range buckets {
+		if v, err := strconv.ParseFloat(t.labels["le"], 64); err == nil && v == bound {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 func (r *rows) addSample(s record.Sample) error {
@@ -78,7 +76,7 @@ func (r *rows) addSample(s record.Sample) error {
 	if first, ok := r.scraped[s.Source]; !ok || s.At.Before(first) {
 		r.scraped[s.Source] = s.At
 	}
-	if !keeps(s) || math.IsNaN(s.Value) || math.IsInf(s.Value, 0) {
+	if !keepsMetric(s.Canonical) || math.IsNaN(s.Value) || math.IsInf(s.Value, 0) {
 		return nil // an exporter may say NaN for a gauge without a value: a gap in the curve
 	}
 	key := seriesKey{s.Canonical, s.Metric, s.Source, s.Labels}

@@ -103,6 +103,7 @@ func (s shard) belongs(first record.Metadata) error {
 
 // readSharded reads the rows of all shards into r and returns their metadata as one.
 func readSharded(ctx context.Context, shards []shard, r *rows) ([]byte, error) {
+	r.declare(shards[0].meta.Profile.SLO)
 	for _, s := range shards {
 		add := func(q *record.Request) error {
 			s.shiftTimes(q)

@@ -227,7 +227,10 @@ func fixtureJobs(c *analysis.CellResult, a fixtureArm, profile spec.Profile, wob
 			}
 		}
 	}
-	lines := analysis.Accounting{}
+	lines := analysis.Accounting{Reason: "the Batch API does not show attempts"}
+	if a.spec.Dispatch == spec.DispatchBacklog {
+		lines = analysis.Accounting{Retried: new(int), Evicted: new(int)}
+	}
 	for i, j := range profile.Batch.Jobs {
 		curves[i].Name, curves[i].Source, curves[i].Unit = "job:"+j.Name, "jobs.parquet", "requests"
 		s := analysis.JobSummary{Job: j.Name, Status: "in_progress", Total: int64(j.Requests), Completed: int64(done[i]),

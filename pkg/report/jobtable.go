@@ -63,7 +63,7 @@ func (s study) accounting() []cellRow {
 			l := c.Batch.Lines
 			rows = append(rows, cellRow{Arm: a.Tag, Trial: c.Trial, Valid: c.Valid, Cols: []entry{
 				{Text: count(int64(l.Submitted))}, {Text: count(int64(l.OK))}, {Text: count(int64(l.Failed))},
-				{Text: count(int64(l.Unfinished))}, {Text: count(int64(l.Retried))},
+				{Text: count(int64(l.Unfinished))}, retried(l),
 				{Text: count(int64(l.Lost)), Alarm: l.Lost > 0}, {Text: count(int64(l.Duplicated)), Alarm: l.Duplicated > 0},
 				value(c.Batch.IdlePerS, ""),
 			}})
@@ -76,4 +76,12 @@ func (s study) accounting() []cellRow {
 		}
 	}
 	return rows
+}
+
+// retried is the number of lines that took more than one attempt, where that can be known.
+func retried(l analysis.Accounting) entry {
+	if l.Retried == nil {
+		return value(analysis.Value{Reason: l.Reason}, analysis.UnitCount)
+	}
+	return entry{Text: count(int64(*l.Retried))}
 }

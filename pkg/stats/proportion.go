@@ -17,6 +17,15 @@ func Wilson(k, n int, level float64) Interval {
 	return Interval{max(0, centre-half), min(1, centre+half)}
 }
 
+// BinomialTail is the probability of k or more of n that each happen with probability p:
+// the one-sided exact test of a share against p.
+func BinomialTail(k, n int, p float64) float64 {
+	if k <= 0 {
+		return 1
+	}
+	return 1 - distuv.Binomial{N: float64(n), P: p}.CDF(float64(k-1))
+}
+
 // ClopperPearson is the exact interval of a share of k in n, which covers at least
 // the level (Clopper and Pearson 1934); n > 0.
 func ClopperPearson(k, n int, level float64) Interval {

@@ -52,6 +52,10 @@ func (r LogRatio) NonInferiorityP(margin float64) float64 { return r.tail(math.L
 // InferiorityP is that of the test that shows it to be above.
 func (r LogRatio) InferiorityP(margin float64) float64 { return r.tail(r.Mean - math.Log1p(margin)) }
 
+// DifferenceP is the two-sided p-value of the ratio being 1, by Student's t. It needs 2
+// pairs.
+func (r LogRatio) DifferenceP() float64 { return min(1, 2*r.tail(math.Abs(r.Mean))) }
+
 // MinimumDetectable is the smallest change of the ratio, as a share of it, that the
 // two-sided test of as many pairs that vary as these do finds with the given power:
 // 0.1 is a rise by 10 %. It needs 2 pairs.

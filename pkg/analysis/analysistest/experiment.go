@@ -45,6 +45,7 @@ func Experiment() spec.Experiment {
 			arm(S0, spec.DispatchNone), arm(S1, spec.DispatchBacklog),
 			arm(S2, spec.DispatchSync), arm(S6, spec.DispatchSync),
 		},
+		Chains: []spec.Chain{{Name: "steps", Arms: []string{S1, S2, S6}}, {Name: "absent", Arms: []string{S2, "s9"}}},
 	}
 }
 
@@ -71,6 +72,7 @@ func profile() spec.Profile {
 			},
 		},
 		Drain: spec.Drain{Interactive: spec.Duration(10 * time.Second), Jobs: spec.Duration(time.Minute)},
+		SLO:   &spec.SLO{TTFT: spec.Duration(500 * time.Millisecond), TPOT: spec.Duration(30 * time.Millisecond)},
 	}
 }
 

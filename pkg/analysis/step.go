@@ -1,0 +1,197 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"bgbench/pkg/record"
+	"bgbench/pkg/stats"
+)
+
+// Step is one link of a chain that the experiment declares: what arm To has over arm From,
+// and what it costs.
+type Step struct {
+	Chain  string   `json:"chain"`
+	From   string   `json:"from"`
+	To     string   `json:"to"`
+	Reason string   `json:"reason,omitempty"` // why there is no comparison
+	Change []Change `json:"changes"`
+}
+
+// Change is one metric over a step.
+type Change struct {
+	Key    string   `json:"key"` // as MetricKey builds them
+	Unit   string   `json:"unit"`
+	Better string   `json:"better"` // lower or higher; neither for what is neither
+	From   *float64 `json:"from"`   // medians over the valid trials
+	To     *float64 `json:"to"`
+	// Difference is the mean of the paired differences, which a metric with zeros, of
+	// which there is no ratio, has too.
+	Difference *float64   `json:"difference"`
+	Comparison Comparison `json:"comparison"` // to / from, paired by trial
+	// Word follows the two-sided test at 5 %, adjusted by Holm over the changes of the step:
+	// better, worse, differs, no difference shown or not tested.
+	Word string `json:"word"`
+}
+
+// Words of a change.
+const (
+	WordBetter    = "better"
+	WordWorse     = "worse"
+	WordDiffers   = "differs"
+	WordNotShown  = "no difference shown"
+	WordNotTested = "not tested"
+
+	betterLower  = "lower"
+	betterHigher = "higher"
+	neither      = "neither"
+)
+
+// stepMetric is a metric that steps are judged by.
+type stepMetric struct{ key, better string }
+
+// stepMetrics were chosen before any run: what an interactive user feels, and what it costs
+// batch work. The cached share and the batch TTFT are what the order of the lines changes.
+func (r *Results) stepMetrics() []stepMetric {
+	in := r.Experiment.Profile.Interactive
+	burst, idle := BurstPhase(in), IdlePhase(in)
+	interactive := func(metric, stat string) string {
+		return MetricKey(burst, record.ClassInteractive, metric, stat)
+	}
+	batch := func(phase, metric, stat string) string { return MetricKey(phase, record.ClassBatch, metric, stat) }
+	out := []stepMetric{
+		{interactive(MetricTTFT, StatP50), betterLower},
+		{interactive(MetricTTFT, StatP95), betterLower},
+		{interactive(MetricITL, StatP95), betterLower},
+		{interactive(MetricGoodput, StatRatio), betterHigher},
+		{interactive(MetricErrorRate, StatValue), betterLower},
+		{batch(burst, MetricRequestsPerS, StatValue), betterHigher},
+	}
+	if idle != burst {
+		out = append(out, stepMetric{batch(idle, MetricRequestsPerS, StatValue), betterHigher})
+	}
+	out = append(out, stepMetric{batch(PhaseAll, MetricSpan, StatValue), betterLower},
+		stepMetric{batch(PhaseAll, MetricTTFT, StatP50), betterLower},
+		stepMetric{batch(PhaseAll, MetricE2E, StatP95), betterLower},
+		stepMetric{batch(PhaseAll, MetricCachedTokens, StatRatio), betterHigher},
+		stepMetric{batch(PhaseAll, MetricRedone, StatRatio), betterLower},
+		stepMetric{batch(PhaseAll, MetricEvictions, StatValue), neither},
+	)
+	return out
+}
+
+// compareSteps fills Steps.
+func (r *Results) compareSteps() {
+	r.Steps = []Step{}
+	for _, chain := range r.Experiment.Chains {
+		for i := range chain.Arms[1:] {
+			r.Steps = append(r.Steps, r.step(chain.Name, chain.Arms[i], chain.Arms[i+1]))
+		}
+	}
+}
+
+func (r *Results) step(chain, from, to string) Step {
+	s := Step{Chain: chain, From: from, To: to, Change: []Change{}}
+	var arms [2]ArmResult
+	for i, name := range []string{from, to} {
+		at := slices.IndexFunc(r.Arms, func(a ArmResult) bool { return a.Name == name })
+		if at < 0 {
+			s.Reason = fmt.Sprintf("the experiment has no arm %s", name)
+			return s
+		}
+		arms[i] = r.Arms[at]
+	}
+	for _, m := range r.stepMetrics() {
+		a, inFrom := arms[0].Metrics[m.key]
+		b, inTo := arms[1].Metrics[m.key]
+		if inFrom || inTo {
+			s.Change = append(s.Change, change(m, a, b, from, to))
+		}
+	}
+	if len(s.Change) == 0 {
+		s.Reason = "neither arm has a valid trial"
+		if arms[0].Trials > 0 || arms[1].Trials > 0 {
+			s.Reason = "the arms have no metric that steps are judged by"
+		}
+	}
+	s.judge()
+	return s
+}
+
+func change(m stepMetric, a, b Estimate, from, to string) Change {
+	c := Change{Key: m.key, Unit: a.Unit, Better: m.better, From: a.Median, To: b.Median, Word: WordNotTested}
+	if c.Unit == "" {
+		c.Unit = b.Unit
+	}
+	if len(a.Values) != len(b.Values) { // one of them has no such metric
+		c.Comparison = Comparison{Level: level}
+	} else {
+		c.Comparison = compareEstimates(a, b, nil)
+		c.Difference = meanDifference(a, b)
+	}
+	var missing []string
+	for _, one := range []struct {
+		arm string
+		of  Estimate
+	}{{from, a}, {to, b}} {
+		if one.of.TrialsUse == 0 {
+			reason := one.of.Reason
+			if reason == "" {
+				reason = "it has no such metric"
+			}
+			missing = append(missing, one.arm+": "+reason)
+		}
+	}
+	if len(missing) > 0 {
+		c.Comparison.Reason = strings.Join(missing, "; ")
+	}
+	return c
+}
+
+func meanDifference(a, b Estimate) *float64 {
+	var d []float64
+	for i := range a.Values {
+		if a.Values[i] != nil && b.Values[i] != nil {
+			d = append(d, *b.Values[i]-*a.Values[i])
+		}
+	}
+	if len(d) == 0 {
+		return nil
+	}
+	return finite(stats.Mean(d))
+}
+
+// judge finds the words of a step, whose tests are one family. A metric that is the same in
+// all pairs is no test.
+func (s Step) judge() {
+	var tested []*Change
+	var p []float64
+	for k := range s.Change {
+		c := &s.Change[k]
+		switch {
+		case c.Comparison.DifferenceP == nil:
+		case *c.Comparison.Low == 1 && *c.Comparison.High == 1:
+			c.Word = WordNotShown
+		default:
+			tested, p = append(tested, c), append(p, *c.Comparison.DifferenceP)
+		}
+	}
+	for i, adjusted := range stats.Holm(p) {
+		tested[i].Comparison.PAdjusted = finite(adjusted)
+		tested[i].Word = tested[i].word(adjusted)
+	}
+}
+
+func (c Change) word(p float64) string {
+	rises := *c.Comparison.Ratio > 1
+	switch {
+	case p > 1-level:
+		return WordNotShown
+	case c.Better == neither:
+		return WordDiffers
+	case rises == (c.Better == betterHigher):
+		return WordBetter
+	}
+	return WordWorse
+}
