@@ -50,6 +50,20 @@ func (f *modelFlight) Tokens(at kernel.Time, n int) {
 	f.a.Content(at, n)
 }
 
+// IsPatient implements sim.Patient: a row is written when the request has ended.
+func (f *modelFlight) IsPatient() bool { return true }
+
+// Stretch implements sim.Patient.
+func (f *modelFlight) Stretch(s sim.Stretch) {
+	a := &f.a
+	a.ChunkGaps = append(a.ChunkGaps, float32((s.At[0] - a.LastToken.Time).Seconds()))
+	a.ChunkGaps = append(a.ChunkGaps, s.Gaps[1:]...)
+	for range s.At {
+		a.ChunkTokens = append(a.ChunkTokens, 1)
+	}
+	a.LastToken = At(s.End())
+}
+
 // maxChunksAhead bounds what an answer takes before its tokens are there.
 const maxChunksAhead = 1 << 14
 

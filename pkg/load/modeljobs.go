@@ -1,9 +1,9 @@
 package load
 
 import (
-	"bytes"
 	"encoding/json"
 	"path/filepath"
+	"strings"
 
 	"bgbench/pkg/inputs"
 	"bgbench/pkg/openai"
@@ -70,7 +70,7 @@ func (m ModelJobs) Results(batch openai.Batch, done func([]Result, error)) {
 			done(nil, apiErr)
 			return
 		}
-		results, err := readResults(id, bytes.NewReader(content))
+		results, err := readResults(id, strings.NewReader(content))
 		if err != nil {
 			done(nil, err)
 			return

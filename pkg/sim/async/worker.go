@@ -70,7 +70,7 @@ const errTimeout = "context deadline exceeded"
 
 func (a *attempt) expire() {
 	a.settled = true
-	a.abort()
+	a.abort() // tells of the tokens up to now
 	// Of a stream that has begun the client holds status and tokens.
 	a.ended(sim.End{Status: sim.StatusNoAnswer, Message: errTimeout, Cut: a.call.Stream && a.tokens > 0})
 }
@@ -85,6 +85,12 @@ func (a *attempt) Tokens(_ kernel.Time, n int) {
 		a.tokens += n
 	}
 }
+
+// IsPatient implements sim.Patient.
+func (a *attempt) IsPatient() bool { return true }
+
+// Stretch implements sim.Patient. It is told on the abort of what came before.
+func (a *attempt) Stretch(s sim.Stretch) { a.tokens += len(s.At) }
 
 // End implements sim.Reply. The backend is inside one of its own steps here, and
 // perhaps inside Submit: the answer is looked at when it is out of it.

@@ -35,6 +35,7 @@ type core struct {
 
 	pending   []*call // whose token of the last step is not delivered
 	deliverAt kernel.Time
+	history   history
 
 	event    func() // run, as a value made once
 	timer    kernel.Timer
@@ -213,18 +214,25 @@ func (c *core) allEmpty() bool {
 
 // deliver hands out the tokens of the step that ended last.
 func (c *core) deliver(now kernel.Time) {
+	c.history.add(now)
 	for i, q := range c.pending {
 		c.pending[i] = nil
 		if q.ended {
 			continue // aborted since
 		}
-		if !q.started {
+		q.outputs++
+		switch {
+		case q.started && q.patient != nil:
+			c.history.later(q)
+		case q.started:
+			q.reply.Tokens(now, 1)
+		default:
 			q.started = true
 			q.reply.Headers(now, c.cfg.Name)
+			q.reply.Tokens(now, 1)
 		}
-		q.outputs++
-		q.reply.Tokens(now, 1)
 		if q.Finished() && q.outputs == q.OutputTokens() && !q.ended {
+			c.history.tell(q)
 			q.ended = true
 			q.reply.End(now, sim.End{Status: 200, FinishReason: "length", Usage: q.usage()})
 		}

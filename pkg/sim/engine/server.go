@@ -10,7 +10,8 @@ import (
 
 // Server is one vLLM server: the API server in front, the engine core behind. It
 // implements sim.Backend. Replies are never called from inside Submit or an abort
-// function, always from an event of the kernel.
+// function, always from an event of the kernel; but a patient one hears on an abort of
+// the tokens that went before.
 type Server struct {
 	k       *kernel.Kernel
 	cfg     Config
@@ -44,6 +45,9 @@ func (s *Server) Metrics() *metric.Registry { return &s.metrics.registry }
 // still until somebody aborts, which is up to its callers' timeouts.
 func (s *Server) Stuck() bool { return s.core.stuck() }
 
+// CatchUp tells all patient replies of the tokens that they have not heard of.
+func (s *Server) CatchUp() { s.core.history.catchUp() }
+
 // Stats returns the scheduler's totals.
 func (s *Server) Stats() Stats { return s.core.scheduler.Stats() }
 
@@ -51,12 +55,14 @@ func (s *Server) Stats() Stats { return s.core.scheduler.Stats() }
 type call struct {
 	Request
 	reply   sim.Reply
+	patient sim.Patient // reply, where it is patient
 	source  *sim.Call
 	output  sim.Output
 	stage   stage
 	ended   bool // the reply had its End, or an event that brings it is on its way
 	started bool // the reply had its Headers
 	outputs int  // tokens delivered
+	behind  span // those of them that a patient reply has not heard of
 
 	timer                                kernel.Timer
 	arrived, queued, admitted, first, at kernel.Time // at: last token
@@ -86,7 +92,7 @@ func (c *call) OutputID(i int) uint32 {
 // Without MaxTokens a call may fill the context. The model never ends an answer by
 // itself, so IgnoreEOS makes no difference.
 func (s *Server) Submit(source *sim.Call, reply sim.Reply) (abort func()) {
-	c := &call{reply: reply, source: source, arrived: s.k.Now()}
+	c := &call{reply: reply, patient: sim.AsPatient(reply), source: source, arrived: s.k.Now()}
 	if end, refused := s.refusal(source); refused {
 		c.ended = true
 		s.k.At(s.k.Now(), func() { reply.End(s.k.Now(), end) })
@@ -174,6 +180,7 @@ func (s *Server) abort(c *call) {
 	if c.ended {
 		return
 	}
+	s.core.history.tell(c)
 	c.ended = true
 	c.timer.Stop()
 	s.metrics.aborted.Add(1)

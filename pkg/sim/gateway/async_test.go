@@ -100,7 +100,7 @@ func (r *queueRig) lines(file *string) map[string]string {
 	if apiErr != nil {
 		r.Fatal(apiErr)
 	}
-	for text := range strings.Lines(string(content)) {
+	for text := range strings.Lines(content) {
 		var line openai.BatchOutput
 		if err := json.Unmarshal([]byte(text), &line); err != nil {
 			r.Fatal(err)

@@ -162,13 +162,13 @@ func (g *Gateway) File(tenant, id string) (openai.File, *APIError) {
 	return f.File, nil
 }
 
-// Content returns the bytes of a file.
-func (g *Gateway) Content(tenant, id string) ([]byte, *APIError) {
+// Content returns the content of a file.
+func (g *Gateway) Content(tenant, id string) (string, *APIError) {
 	f, apiErr := g.file(tenant, id)
 	if apiErr != nil {
-		return nil, apiErr
+		return "", apiErr
 	}
-	return []byte(f.content), nil
+	return f.content, nil
 }
 
 // DeleteFile removes a file. Jobs that have read it go on.

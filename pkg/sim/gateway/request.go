@@ -144,6 +144,12 @@ func (a *attempt) Headers(kernel.Time, string) {}
 // Tokens implements sim.Reply.
 func (a *attempt) Tokens(kernel.Time, int) {}
 
+// IsPatient implements sim.Patient.
+func (a *attempt) IsPatient() bool { return true }
+
+// Stretch implements sim.Patient.
+func (a *attempt) Stretch(sim.Stretch) {}
+
 // End implements sim.Reply. The backend is inside one of its own steps here, and
 // perhaps inside Submit: the answer is looked at when it is out of it.
 func (a *attempt) End(_ kernel.Time, end sim.End) {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 )
@@ -35,6 +36,9 @@ type Histogram struct {
 	counts []uint64 // not cumulative; the last is +Inf
 	sum    float64
 	count  uint64
+
+	limits []time.Duration // bounds, for ObserveGaps
+	gaps   time.Duration   // sum of what it has observed
 }
 
 // Observe adds one observation.
@@ -55,6 +59,17 @@ type Label struct{ Name, Value string }
 type Registry struct {
 	families []*family // sorted by name
 	changes  int
+	before   []func() // each reading
+}
+
+// BeforeReading has fn called whenever someone is about to read the metrics, so that it
+// can bring them up to date.
+func (r *Registry) BeforeReading(fn func()) { r.before = append(r.before, fn) }
+
+func (r *Registry) refresh() {
+	for _, fn := range r.before {
+		fn()
+	}
 }
 
 type family struct {
@@ -76,7 +91,10 @@ func (r *Registry) Reset() {
 }
 
 // Changes counts how often the set of series has changed.
-func (r *Registry) Changes() int { return r.changes }
+func (r *Registry) Changes() int {
+	r.refresh()
+	return r.changes
+}
 
 // Counter returns the counter with this name and these labels, made at the first
 // call. Asking for one name as two kinds panics.
@@ -144,6 +162,7 @@ func labelKey(labels []Label) string {
 
 // Gather returns a copy of everything, sorted by name and labels.
 func (r *Registry) Gather() []*dto.MetricFamily {
+	r.refresh()
 	out := make([]*dto.MetricFamily, len(r.families))
 	for i, f := range r.families {
 		mf := &dto.MetricFamily{Name: &f.name, Help: &f.help, Type: f.kind.Enum()}
@@ -159,6 +178,7 @@ func (r *Registry) Gather() []*dto.MetricFamily {
 // its buckets, the one of +Inf included, its sum and its count. Whoever asks every
 // second what the series are has to build a thousand times as much.
 func (r *Registry) AppendValues(dst []float64) []float64 {
+	r.refresh()
 	for _, f := range r.families {
 		for _, s := range f.series {
 			switch v := s.metric.(type) {
@@ -182,7 +202,7 @@ func (h *Histogram) appendValues(dst []float64) []float64 {
 		cumulative += n
 		dst = append(dst, float64(cumulative))
 	}
-	return append(dst, h.sum, float64(h.count))
+	return append(dst, h.total(), float64(h.count))
 }
 
 func (s *series) gather() *dto.Metric {
@@ -204,7 +224,7 @@ func (s *series) gather() *dto.Metric {
 }
 
 func (h *Histogram) gather() *dto.Histogram {
-	out := &dto.Histogram{SampleCount: ptr(h.count), SampleSum: ptr(h.sum)}
+	out := &dto.Histogram{SampleCount: ptr(h.count), SampleSum: ptr(h.total())}
 	var cumulative uint64
 	for i, n := range h.counts {
 		cumulative += n

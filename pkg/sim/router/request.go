@@ -6,6 +6,7 @@ import (
 
 	"bgbench/pkg/sim"
 	"bgbench/pkg/sim/kernel"
+	"bgbench/pkg/sim/metric"
 )
 
 // request is a call on its way through the router.
@@ -13,6 +14,7 @@ type request struct {
 	r        *Router
 	call     *sim.Call
 	reply    sim.Reply
+	patient  sim.Patient // reply, where it is patient
 	id       string
 	fairness string
 	priority int
@@ -231,6 +233,22 @@ func (q *request) Tokens(at kernel.Time, n int) {
 	}
 	q.last = at
 	q.reply.Tokens(at, n)
+}
+
+// IsPatient implements sim.Patient.
+func (q *request) IsPatient() bool { return q.patient != nil }
+
+// Stretch implements sim.Patient.
+func (q *request) Stretch(s sim.Stretch) {
+	if q.stage != stageRunning {
+		return
+	}
+	if q.call.Stream {
+		itl := q.labels.histogram(&q.labels.itl, itlFamily)
+		metric.ObserveGaps(itl[:], q.last, s.At)
+	}
+	q.last = s.End()
+	q.patient.Stretch(s)
 }
 
 // End implements sim.Reply.

@@ -194,7 +194,7 @@ func (r *Router) Submit(call *sim.Call, reply sim.Reply) (abort func()) {
 	r.seq++
 	r.active++
 	q := &request{
-		r: r, call: call, reply: reply, seq: r.seq, received: now, place: -1,
+		r: r, call: call, reply: reply, patient: sim.AsPatient(reply), seq: r.seq, received: now, place: -1,
 		id: call.ID, fairness: call.FairnessID, priority: r.cfg.Objectives[call.Objective],
 		deadline: noDeadline, bytes: int64(call.BodyBytes),
 	}

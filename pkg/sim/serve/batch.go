@@ -51,7 +51,7 @@ type route func(api batchAPI, r *http.Request, tenant string) (any, *gateway.API
 // download is the content of a file.
 type download struct {
 	name    string
-	content []byte
+	content string
 }
 
 // BatchHandlerOn is BatchHandler for who has another way than Kernel.Post to the
@@ -131,7 +131,7 @@ func writeAnswer(w http.ResponseWriter, status int, body any) {
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", d.name))
 		w.Header().Set("Content-Length", strconv.Itoa(len(d.content)))
-		w.Write(d.content) // an error here means that the client has gone
+		io.WriteString(w, d.content) // an error here means that the client has gone
 		return
 	}
 	text, err := json.Marshal(body)

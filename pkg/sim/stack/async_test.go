@@ -46,7 +46,7 @@ func answersOf(t *testing.T, s *Stack, id string) map[string]string {
 		t.Fatal(apiErr)
 	}
 	texts := map[string]string{}
-	for text := range strings.Lines(string(content)) {
+	for text := range strings.Lines(content) {
 		var line struct {
 			CustomID string `json:"custom_id"`
 			Response struct {

@@ -51,6 +51,10 @@ func New(k *kernel.Kernel, cfg Config) (*Stack, error) {
 		return nil, fmt.Errorf("arm %s: router: %w", cfg.Arm.Name, err)
 	}
 	s.router = metrics
+	if metrics != nil {
+		// The router counts the gaps between tokens.
+		metrics.BeforeReading(s.catchUp)
+	}
 	s.inference = delayed{k: k, backend: front, by: cfg.Arm.PathLatency.Std()}
 	switch cfg.Arm.Dispatch {
 	case spec.DispatchNone, spec.DispatchBacklog:
@@ -63,6 +67,13 @@ func New(k *kernel.Kernel, cfg Config) (*Stack, error) {
 			cfg.Arm.Dispatch, spec.DispatchNone, spec.DispatchBacklog, spec.DispatchSync, spec.DispatchAsync)
 	}
 	return s, nil
+}
+
+// catchUp has the model servers tell of all tokens.
+func (s *Stack) catchUp() {
+	for _, e := range s.engines {
+		e.CatchUp()
+	}
 }
 
 // Inference is the inference gateway as clients reach it.
