@@ -20,6 +20,24 @@ benchmark-local: build ## run batch-gateway-ci on an emulated stack over real so
 benchmark-model: build ## run batch-gateway on the model's virtual clock (about a minute)
 	+@start=$$(date +%s) && $(RUN) -j2 EXPERIMENT=batch-gateway && pipelines/speed.sh results/batch-gateway $$(($$(date +%s) - start))
 
+benchmark-kube-local: build ## run batch-gateway-ci on a Kubernetes of this machine's own, with emulated components in pods (root; some 40 minutes)
+	+pkg/deploy/kubetest/with-cluster.sh $(RUN) EXPERIMENT=batch-gateway-ci SETS=target=kube OUT=results/batch-gateway-kube
+
+# A cluster that is there already: which one, what its namespaces begin with, and what
+# bg-deploy up has flags for, as BG_ variables (BG_STORAGE_CLASS, BG_REVISION, ...).
+KUBE_CONTEXT     ?= kind-kind
+NAMESPACE_PREFIX ?= bgbench
+KUBE             := +@BG_CONTEXT=$(KUBE_CONTEXT) BG_NAMESPACE_PREFIX=$(NAMESPACE_PREFIX)
+benchmark-kind: build ## run batch-gateway-ci on a cluster without GPUs, inference-sim in the place of vLLM: KUBE_CONTEXT, NAMESPACE_PREFIX
+	$(KUBE) BG_MODE=sim $(RUN) EXPERIMENT=batch-gateway-ci SETS=target=kube OUT=results/batch-gateway-kind
+
+benchmark-gpu: build ## run batch-gateway on a cluster with GPUs, the real stack: KUBE_CONTEXT, NAMESPACE_PREFIX, BG_REVISION
+	$(KUBE) BG_MODE=gpu $(RUN) EXPERIMENT=batch-gateway SETS=target=kube OUT=results/batch-gateway-gpu
+
+IMAGE ?= localhost/bgbench:dev
+image: ## build the image of our own tools with docker, for load from inside a cluster: IMAGE
+	docker build -t $(IMAGE) .
+
 WITHIN ?= 0.05
 agreement: build ## compare the model's two clocks on one arm of each kind (some 8 minutes on a quiet machine)
 	+@$(RUN) EXPERIMENT=agreement SETS=target=model OUT=results/agreement-model
@@ -37,6 +55,10 @@ test: npm ## run the tests
 
 race: ## run the tests of everything concurrent under the race detector
 	go test -race ./pkg/cli ./pkg/deploy/... ./pkg/load/... ./pkg/openai/... ./pkg/record/... ./pkg/scrape/... ./pkg/sim/kernel ./pkg/sim/serve/...
+
+test-kube: ## run the tests of target kube on a Kubernetes that is built here (root; the first time some 13 minutes more)
+	go test -tags kube -c -o bin/kube.test ./pkg/deploy/kube
+	cd pkg/deploy/kube && ../kubetest/with-cluster.sh ../../../bin/kube.test -test.v -test.timeout 80m
 
 test-browser: ## open a report in headless Chromium (which must be installed)
 	go test -tags browser -count=1 ./pkg/report/...

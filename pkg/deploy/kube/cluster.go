@@ -47,10 +47,15 @@ func Connect(kubeconfig, kubeContext string) (*Cluster, error) {
 	// requests a second would make most of the time waiting.
 	config.QPS, config.Burst = 50, 100
 	config.UserAgent = managedBy
-	c := &Cluster{Context: kubeContext, config: config}
 	if raw, err := loader.RawConfig(); err == nil && kubeContext == "" {
-		c.Context = raw.CurrentContext
+		kubeContext = raw.CurrentContext
 	}
+	return connect(config, kubeContext)
+}
+
+func connect(config *rest.Config, kubeContext string) (*Cluster, error) {
+	c := &Cluster{Context: kubeContext, config: config}
+	var err error
 	if c.dynamic, err = dynamic.NewForConfig(config); err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", config.Host, err)
 	}
