@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -293,7 +295,6 @@ func TestThePipeOfARunOnTheModelRepeats(t *testing.T) {
 	}
 }
 
-// BenchmarkModelRun runs arm s2 on profile default, jobs and all.
 func TestAnEngineThatIsStuckForEverIsTold(t *testing.T) {
 	o := modelOptions(t, "ci", "s0-interactive-only", nil)
 	k := kernel.NewVirtual()
@@ -350,6 +351,7 @@ func BenchmarkModelRun(b *testing.B) {
 			}
 			b.ReportAllocs()
 			simulated, cpu := 0.0, 0.0
+			forgetPeak()
 			for b.Loop() {
 				out := &kept{}
 				o.Output = out
@@ -362,8 +364,30 @@ func BenchmarkModelRun(b *testing.B) {
 			b.ReportMetric(simulated/b.Elapsed().Seconds(), "simulated-s/s")
 			b.ReportMetric(simulated/cpu, "simulated-s/cpu-s")
 			b.ReportMetric(cpu/float64(b.N), "cpu-s/op")
+			if peak, ok := peakMemory(); ok {
+				b.ReportMetric(peak, "peak-MiB")
+			}
 		})
 	}
+}
+
+// forgetPeak begins anew to watch the peak of the process's memory (proc(5),
+// clear_refs). Without Linux nothing is watched.
+func forgetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
+
+// peakMemory is the greatest resident size since, in MiB, inputs included.
+func peakMemory() (mib float64, ok bool) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, false
+	}
+	for line := range strings.Lines(string(status)) {
+		var kib float64
+		if n, _ := fmt.Sscanf(line, "VmHWM: %f kB", &kib); n == 1 {
+			return kib / 1024, true
+		}
+	}
+	return 0, false
 }
 
 func kvBound(p *spec.Profile) {
