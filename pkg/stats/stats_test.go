@@ -195,3 +195,31 @@ func TestQuantileLaws(t *testing.T) {
 		}
 	})
 }
+
+// R: pbinom(1, 3, 1/6, lower.tail = FALSE) and 1 − pbinom(−1, …).
+func TestBinomialTailIsExact(t *testing.T) {
+	for _, c := range []struct {
+		k, n int
+		p    float64
+		want float64
+	}{{2, 3, 1.0 / 6, 16.0 / 216}, {3, 3, 1.0 / 6, 1.0 / 216}, {0, 3, 0.5, 1}, {5, 5, 0.5, 1.0 / 32}} {
+		if got := BinomialTail(c.k, c.n, c.p); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("P(B >= %d of %d at %g) is %v, expected %v", c.k, c.n, c.p, got, c.want)
+		}
+	}
+}
+
+// The two-sided p-value of the log ratio is that of Student's test of the logs.
+func TestDifferenceIsStudentsTestOfTheLogs(t *testing.T) {
+	a, b := []float64{342, 350, 338}, []float64{561, 548, 570}
+	var d []float64
+	for i := range a {
+		d = append(d, math.Log(b[i]/a[i]))
+	}
+	if got, want := NewLogRatio(a, b).DifferenceP(), OneSample(d).P(); math.Abs(got-want) > 1e-12 {
+		t.Errorf("found %v, expected %v", got, want)
+	}
+	if got := NewLogRatio(a, a).DifferenceP(); got != 1 {
+		t.Errorf("the same in all pairs: found %v, expected 1", got)
+	}
+}
