@@ -16,5 +16,6 @@ func main() {
 	defer stop()
 	// The first signal ends the reading, the second one the process.
 	context.AfterFunc(ctx, stop)
+	limitMemory()
 	os.Exit(run(ctx, cli.OSEnv(), os.Args))
 }

@@ -36,10 +36,8 @@ func gather(c analysistest.Cell) (*cell, error) {
 			return nil, err
 		}
 	}
-	for _, s := range c.Samples {
-		if err := r.addSample(s); err != nil {
-			return nil, err
-		}
+	if err := r.addSamples(c.Samples); err != nil {
+		return nil, err
 	}
 	metadata, err := json.Marshal(c.Metadata)
 	if err != nil {

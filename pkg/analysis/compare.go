@@ -229,9 +229,10 @@ func (r *Results) compareArms() {
 	for _, arm := range r.Experiment.Arms {
 		r.Arms = append(r.Arms, r.summarizeArm(arm))
 	}
+	effects := make(detectable)
 	for i := range r.Arms {
 		if base, ok := r.BaselineOf(r.Arms[i]); ok && base.Name != r.Arms[i].Name {
-			r.compareArm(&r.Arms[i], base)
+			r.compareArm(&r.Arms[i], base, effects)
 		}
 	}
 	r.adjustVerdicts()
@@ -269,7 +270,7 @@ func (r *Results) adjustVerdicts() {
 	}
 }
 
-func (r *Results) compareArm(arm *ArmResult, base ArmResult) {
+func (r *Results) compareArm(arm *ArmResult, base ArmResult, effects detectable) {
 	verdicts := verdictMetrics(r.Experiment.ProfileOf(arm.Name).Interactive)
 	for key, e := range arm.Metrics {
 		other, ok := base.Metrics[key]
@@ -278,10 +279,10 @@ func (r *Results) compareArm(arm *ArmResult, base ArmResult) {
 		}
 		p, decides := verdicts[key]
 		if !decides {
-			arm.Against[key] = compareEstimates(other, e, nil)
+			arm.Against[key] = effects.compare(other, e, nil)
 			continue
 		}
-		c := compareEstimates(other, e, &r.Experiment.Margin)
+		c := effects.compare(other, e, &r.Experiment.Margin)
 		c.withhold(unbounded(r.failedByTrial(base.Name), p, other, e), unbounded(r.failedByTrial(arm.Name), p, other, e))
 		arm.Against[key] = c
 	}

@@ -94,10 +94,21 @@ func reasons(trials []*Value) string {
 // finite is a pointer to x, or nil where JSON has no word for it.
 func finite(x float64) *float64 { return measured(x, 0).Value }
 
-// compareEstimates compares an arm with the baseline, paired by trial: the two
-// cells of a trial replayed the same inputs. A margin is given for the metrics that
-// get a verdict.
-func compareEstimates(baseline, arm Estimate, margin *float64) Comparison {
+// detectable is the effect that a design could have shown, in standard deviations, by
+// its pairs of trials. To find it takes longer than all the rest of a comparison, and
+// those of an experiment mostly have as many pairs.
+type detectable map[int]float64
+
+func (d detectable) of(pairs int) float64 {
+	if _, ok := d[pairs]; !ok {
+		d[pairs] = stats.MinimumDetectable(pairs, 1-level, power)
+	}
+	return d[pairs]
+}
+
+// compare compares an arm with the baseline, paired by trial: the two cells of a trial
+// replayed the same inputs. A margin is given for the metrics that get a verdict.
+func (d detectable) compare(baseline, arm Estimate, margin *float64) Comparison {
 	c := Comparison{Level: level, Margin: margin}
 	if margin != nil {
 		c.Verdict = VerdictNoConclusion
@@ -134,7 +145,7 @@ func compareEstimates(baseline, arm Estimate, margin *float64) Comparison {
 	}
 	in := r.Interval(level)
 	c.Low, c.High = finite(in.Low), finite(in.High)
-	c.MDE = finite(r.MinimumDetectable(level, power))
+	c.MDE = finite(r.Rise(d.of(c.Pairs)))
 	c.DifferenceP = finite(r.DifferenceP())
 	if margin != nil {
 		c.OneSidedLow, c.OneSidedHigh = finite(r.LowerBound(level)), finite(r.UpperBound(level))

@@ -101,13 +101,13 @@ func TestVerdictsFollowOneSidedTests(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got := compareEstimates(base, estimate("s", c.arm), &c.margin)
+			got := make(detectable).compare(base, estimate("s", c.arm), &c.margin)
 			if got.Verdict != c.verdict || got.Reason != c.reason {
 				t.Errorf("verdict %q because %q, expected %q %q", got.Verdict, got.Reason, c.verdict, c.reason)
 			}
 		})
 	}
-	got := compareEstimates(base, estimate("s", published), nil)
+	got := make(detectable).compare(base, estimate("s", published), nil)
 	for what, pair := range map[string][2]float64{
 		"ratio": {*got.Ratio, 1.00395432682}, "low": {*got.Low, .968669372643}, "high": {*got.High, 1.04052457816},
 	} {
@@ -124,11 +124,11 @@ func TestVerdictsFollowOneSidedTests(t *testing.T) {
 // show 3.26404 times.
 func TestComparisonsSayWhatTheyCouldHaveShown(t *testing.T) {
 	base := estimate("s", values(.342, .350, .338))
-	got := compareEstimates(base, estimate("s", values(.341, .348, .345)), nil)
+	got := make(detectable).compare(base, estimate("s", values(.341, .348, .345)), nil)
 	if got.MDE == nil || math.Abs(*got.MDE-0.0481338129) > 1e-9 {
 		t.Errorf("found %v, expected about 4.8 %%", deref(got.MDE))
 	}
-	if got := compareEstimates(base, estimate("s", values(.341, .348, nan)), nil); got.MDE != nil || got.Reason == "" {
+	if got := make(detectable).compare(base, estimate("s", values(.341, .348, nan)), nil); got.MDE != nil || got.Reason == "" {
 		t.Errorf("two pairs: found %v because %q, expected none and why", deref(got.MDE), got.Reason)
 	}
 }
@@ -136,7 +136,7 @@ func TestComparisonsSayWhatTheyCouldHaveShown(t *testing.T) {
 func TestPairsAreOfTheSameTrial(t *testing.T) {
 	base := estimate("s", values(1, 2, nan, 4))
 	arm := estimate("s", values(nan, 4, 6, 8))
-	got := compareEstimates(base, arm, nil)
+	got := make(detectable).compare(base, arm, nil)
 	if got.Pairs != 2 || *got.Ratio != 2 || !strings.Contains(got.Reason, "there are 2") {
 		t.Errorf("found %+v, expected ratio 2 of the pairs of trials 2 and 4", got)
 	}
@@ -164,7 +164,7 @@ func TestVerdictsDoNotRestOnSurvivors(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := estimate("s", base), estimate("s", c.arm)
-			got := compareEstimates(a, b, &margin)
+			got := make(detectable).compare(a, b, &margin)
 			got.withhold(unbounded(c.baseAll, 0.95, a, b), unbounded(c.armAll, 0.95, a, b))
 			if got.Verdict != c.verdict || !strings.Contains(got.Reason, c.reasonPart) || c.reasonPart == "" && got.Reason != "" {
 				t.Errorf("%q because %q, expected %q because …%s…", got.Verdict, got.Reason, c.verdict, c.reasonPart)

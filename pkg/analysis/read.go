@@ -175,9 +175,11 @@ func readSamples(ctx context.Context, dir string, r *rows) error {
 		return err
 	}
 	reader.Only("canonical", keepsMetric)
-	for sample, err := range reader.All() {
+	reader.Columns(sampleColumns...)
+	reader.Reuse()
+	for samples, err := range reader.Batches() {
 		if err == nil {
-			err = r.addSample(sample)
+			err = r.addSamples(samples)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
@@ -185,6 +187,8 @@ func readSamples(ctx context.Context, dir string, r *rows) error {
 	}
 	return ctx.Err()
 }
+
+var sampleColumns = []string{"experiment", "arm", "trial", "source", "at", "metric", "canonical", "value", "labels"}
 
 // each numbers the rows from 1 and stops at the first error.
 func each[T record.Row](ctx context.Context, batches iter.Seq2[[]T, error], take func(*T) error) error {

@@ -19,7 +19,7 @@ type rows struct {
 	phases  map[phaseClass]*phaseRows
 	lines   map[line]*attempts
 	jobs    map[string]*jobHistory
-	series  map[seriesKey][]sampleAt
+	series  map[seriesKey]*series
 	scraped map[string]time.Time // by source: its first sample
 	cycles  map[cycleKey]*cycleRows
 	latest  *cycleRows // of the row before
@@ -59,7 +59,7 @@ func newRows() *rows {
 		phases:  make(map[phaseClass]*phaseRows),
 		lines:   make(map[line]*attempts),
 		jobs:    make(map[string]*jobHistory),
-		series:  make(map[seriesKey][]sampleAt),
+		series:  make(map[seriesKey]*series),
 		scraped: make(map[string]time.Time),
 		cycles:  make(map[cycleKey]*cycleRows),
 	}

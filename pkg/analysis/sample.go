@@ -6,7 +6,7 @@ import (
 )
 
 // sample collects the raw values of one quantity. It keeps 8 bytes a value and never
-// copies one to grow (TestManyRows…, make bench-rows).
+// copies one to grow.
 type sample struct {
 	blocks [][]uint64 // all but the last are full; see sortable
 	n      int

@@ -81,12 +81,12 @@ func TestSixTrialsAllowExactStatements(t *testing.T) {
 	if *base.MedianLow != 1 || *base.MedianHigh != 6 || math.Abs(*base.MedianCoverage-31.0/32) > 1e-12 || *base.Mean != 3.5 {
 		t.Errorf("found %v to %v, coverage %v, mean %v", *base.MedianLow, *base.MedianHigh, *base.MedianCoverage, *base.Mean)
 	}
-	c := compareEstimates(base, arm, nil)
+	c := make(detectable).compare(base, arm, nil)
 	if *c.PermutationP != 2.0/64 || *c.PermutationFloor != 2.0/64 {
 		t.Errorf("permutation p %v, floor %v, expected 1/32 of both", *c.PermutationP, *c.PermutationFloor)
 	}
 	five := estimate("s", values(1, 2, 3, 4, 5))
-	c = compareEstimates(five, estimate("s", values(2, 4, 6, 8, 10.1)), nil)
+	c = make(detectable).compare(five, estimate("s", values(2, 4, 6, 8, 10.1)), nil)
 	if c.PermutationP != nil || *c.PermutationFloor != 2.0/32 || five.MedianLow != nil {
 		t.Errorf("five trials: p %v, floor %v, median from %v", deref(c.PermutationP), deref(c.PermutationFloor), deref(five.MedianLow))
 	}

@@ -69,24 +69,49 @@ func ofBound(buckets []track, bound float64) []track {
 	return out
 }
 
-func (r *rows) addSample(s record.Sample) error {
-	if err := r.same(identity{s.Experiment, s.Arm, s.Trial}); err != nil {
-		return err
-	}
-	if first, ok := r.scraped[s.Source]; !ok || s.At.Before(first) {
-		r.scraped[s.Source] = s.At
-	}
-	if !keepsMetric(s.Canonical) || math.IsNaN(s.Value) || math.IsInf(s.Value, 0) {
-		return nil // an exporter may say NaN for a gauge without a value: a gap in the curve
-	}
-	key := seriesKey{s.Canonical, s.Metric, s.Source, s.Labels}
-	r.series[key] = append(r.series[key], sampleAt{s.At, s.Value})
-	return nil
+// series is the samples of one series.
+type series struct {
+	key     seriesKey
+	kept    bool
+	samples []sampleAt
 }
 
 type sampleAt struct {
 	at    time.Time
 	value float64
+}
+
+// addSamples takes samples in any order. Those of a series mostly follow each other, so
+// that it looks at what a series is once.
+func (r *rows) addSamples(samples []record.Sample) error {
+	var of *series
+	for i := range samples {
+		s := &samples[i]
+		if err := r.same(identity{s.Experiment, s.Arm, s.Trial}); err != nil {
+			return err
+		}
+		key := seriesKey{s.Canonical, s.Metric, s.Source, s.Labels}
+		if of == nil || of.key != key {
+			of = r.seriesOf(key)
+		}
+		if first, ok := r.scraped[s.Source]; !ok || s.At.Before(first) {
+			r.scraped[s.Source] = s.At
+		}
+		// An exporter may say NaN for a gauge without a value: a gap in the curve.
+		if of.kept && !math.IsNaN(s.Value) && !math.IsInf(s.Value, 0) {
+			of.samples = append(of.samples, sampleAt{s.At, s.Value})
+		}
+	}
+	return nil
+}
+
+func (r *rows) seriesOf(key seriesKey) *series {
+	of := r.series[key]
+	if of == nil {
+		of = &series{key: key, kept: keepsMetric(key.canonical)}
+		r.series[key] = of
+	}
+	return of
 }
 
 func bySampleTime(a, b sampleAt) int {
@@ -110,8 +135,8 @@ type track struct {
 func (r *rows) find(canonical string, start time.Time) []track {
 	var keys []seriesKey
 	current := make(map[string]bool) // sources that have the canonical name
-	for key := range r.series {
-		if key.canonical == canonical {
+	for key, of := range r.series {
+		if key.canonical == canonical && len(of.samples) > 0 {
 			keys = append(keys, key)
 			current[key.source] = current[key.source] || key.metric == canonical
 		}
@@ -122,7 +147,7 @@ func (r *rows) find(canonical string, start time.Time) []track {
 	})
 	tracks := make([]track, 0, len(keys))
 	for _, key := range keys {
-		samples := r.series[key]
+		samples := r.series[key].samples
 		slices.SortFunc(samples, bySampleTime)
 		t := track{source: key.source, scraped: r.scraped[key.source].Sub(start).Seconds()}
 		// Labels that are not JSON are no labels that anything is looked up by.

@@ -127,7 +127,7 @@ func change(m stepMetric, a, b Estimate, from, to string) Change {
 	if len(a.Values) != len(b.Values) { // one of them has no such metric
 		c.Comparison = Comparison{Level: level}
 	} else {
-		c.Comparison = compareEstimates(a, b, nil)
+		c.Comparison = make(detectable).compare(a, b, nil)
 		c.Difference = meanDifference(a, b)
 	}
 	var missing []string

@@ -55,14 +55,13 @@ func (g *groupReader[T]) firsts(group parquet.RowGroup, firsts map[string]time.T
 		}
 		source, micros := words(sources), fixed((*encoding.Values).Int64)(instants)
 		for i := 0; i < n; {
-			// A series is a run of one source in the order of time, so that most rows are
-			// no news.
-			name, first := source(sources.take()), micros(instants.take())
-			for i++; i < n && source(sources.value) == name && micros(instants.value) >= first; i++ {
-				sources.take()
-				instants.take()
+			place, run := sources.takeRun(n - i)
+			first := micros(instants.take())
+			for range run - 1 {
+				first = min(first, micros(instants.take()))
 			}
-			earlier(firsts, name, time.UnixMicro(first).UTC())
+			earlier(firsts, source(place), time.UnixMicro(first).UTC())
+			i += run
 		}
 		left -= n
 	}

@@ -56,7 +56,7 @@ func (g *groupReader[T]) next() (rows []T, err error) {
 		}
 	}
 	of := &g.ranges[0]
-	rows = g.batch(int(min(readRows, of.to-of.from)))
+	rows = g.batch(of.to - of.from)
 	for i, c := range g.schema.columns {
 		if err := g.fill(i, c, of.from, rows); err != nil {
 			return nil, fmt.Errorf("column %s: %w", c.name, err)
@@ -68,11 +68,12 @@ func (g *groupReader[T]) next() (rows []T, err error) {
 	return rows, nil
 }
 
-// batch returns rows of zero values.
-func (g *groupReader[T]) batch(n int) []T {
+// batch returns at most so many rows of zero values.
+func (g *groupReader[T]) batch(most int64) []T {
 	if !g.again {
-		return make([]T, n)
+		return make([]T, min(readRows, most))
 	}
+	n := int(min(reuseRows, most))
 	if cap(g.rows) < n {
 		g.rows = make([]T, n)
 	}
@@ -150,17 +151,17 @@ func (o *only) in(r *pageReader, rows int64) ([]rowRange, error) {
 			return nil, err
 		}
 		text := words(r)
-		for range n {
-			// Rows of one value mostly follow each other.
-			if word := text(r.take()); !known || word != last {
+		for end := row + int64(n); row < end; {
+			place, run := r.takeRun(int(end - row))
+			if word := text(place); !known || word != last {
 				wanted, last, known = o.wanted(word), word, true
 			}
 			if at := len(ranges) - 1; wanted && at >= 0 && ranges[at].to == row {
-				ranges[at].to++
+				ranges[at].to += int64(run)
 			} else if wanted {
-				ranges = append(ranges, rowRange{row, row + 1})
+				ranges = append(ranges, rowRange{row, row + int64(run)})
 			}
-			row++
+			row += int64(run)
 		}
 	}
 	return ranges, nil

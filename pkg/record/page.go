@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
@@ -25,9 +26,11 @@ type pageReader struct {
 	size   int             // levels in the page
 	level  int             // of them read
 	value  int             // values read
+	places []int32         // of the values in the dictionary; nil where there is none
 
 	dictionary parquet.Dictionary
 	known      []string // of dictionary
+	texts      []string // of the page where it has none
 
 	spare *spare // nil where every batch has memory of its own
 }
@@ -84,6 +87,10 @@ func (r *pageReader) next() error {
 		r.page, r.data = page, page.Data()
 		r.levels, r.starts = page.DefinitionLevels(), page.RepetitionLevels()
 		r.size, r.level, r.value = int(page.NumValues()), 0, 0
+		r.places, r.texts = nil, nil
+		if page.Dictionary() != nil {
+			r.places = r.data.Int32()
+		}
 		return nil
 	}
 }
@@ -131,6 +138,36 @@ func (r *pageReader) take() int {
 	return r.value - 1
 }
 
+// takeRun is take for as many of the next n levels as are found to be alike at once.
+func (r *pageReader) takeRun(n int) (place, run int) {
+	null := len(r.levels) > 0 && r.levels[r.level] != r.there
+	if r.places == nil && !null {
+		return r.take(), 1
+	}
+	if len(r.levels) > 0 {
+		n = alike(r.levels[r.level : r.level+n])
+	}
+	if !null {
+		n = alike(r.places[r.value : r.value+n])
+		r.value += n
+	}
+	r.level += n
+	if null {
+		return -1, n
+	}
+	return r.value - n, n
+}
+
+// alike is how many values at the beginning are equal.
+func alike[V comparable](values []V) int {
+	for i, v := range values {
+		if v != values[0] {
+			return i
+		}
+	}
+	return len(values)
+}
+
 // values returns what the place of a value in the current page stands for.
 type values[V any] func(r *pageReader) func(place int) V
 
@@ -156,8 +193,10 @@ func booleans(r *pageReader) func(int) bool {
 func words(r *pageReader) func(int) string {
 	d := r.page.Dictionary()
 	if d == nil {
-		words := wordsOf(r.data)
-		return func(i int) string { return words[i] }
+		if r.texts == nil {
+			r.texts = wordsOf(r.data)
+		}
+		return func(i int) string { return r.texts[i] }
 	}
 	if d != r.dictionary {
 		r.dictionary, r.known = d, wordsOf(d.Page().Data())
@@ -197,11 +236,15 @@ func fillValues[V any](of values[V]) filler {
 				return err
 			}
 			value := of(r)
-			for range n {
-				if place := r.take(); place >= 0 {
-					*at[V](to, i) = value(place)
+			for end := i + n; i < end; {
+				place, run := r.takeRun(end - i)
+				if place >= 0 {
+					for v := value(place); run > 0; run-- {
+						*at[V](to, i) = v
+						i++
+					}
 				}
-				i++
+				i += run
 			}
 		}
 		return nil
@@ -219,12 +262,16 @@ func fillPointers[V any](of values[V]) filler {
 				return err
 			}
 			value := of(r)
-			for range n {
-				if place := r.take(); place >= 0 {
+			for end := i + n; i < end; {
+				place, run := r.takeRun(end - i)
+				if place >= 0 {
 					made = append(made, value(place))
-					*at[*V](to, i) = &made[len(made)-1]
+					for v := &made[len(made)-1]; run > 0; run-- {
+						*at[*V](to, i) = v
+						i++
+					}
 				}
-				i++
+				i += run
 			}
 		}
 		return nil
@@ -237,7 +284,7 @@ func fillLists[V any](slice func(*encoding.Values) []V) filler {
 		r.row += int64(to.n)
 		var all []V
 		if r.spare != nil {
-			all = room[V](r, likelyElements)
+			all = room[V](r, likelyElements*to.n)
 		}
 		ends := make([]int, 0, to.n)
 		for row := 0; ; {
@@ -265,6 +312,10 @@ func fillLists[V any](slice func(*encoding.Values) []V) filler {
 			}
 			n := r.restOfRow()
 			there := r.present(n)
+			if len(all)+there > cap(all) {
+				// Growing by a quarter, as append does, copied each list four times.
+				all = slices.Grow(all, max(there, cap(all)))
+			}
 			if r.page.Dictionary() == nil {
 				all = append(all, slice(&r.data)[r.value:r.value+there]...)
 			} else {

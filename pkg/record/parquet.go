@@ -20,8 +20,12 @@ const (
 	rowGroupElements = 1 << 24
 )
 
-// readRows is how many rows are read from Parquet at once.
-const readRows = 1024
+// readRows is how many rows are read from Parquet at once, and reuseRows how many are
+// where they take the place of those before: so many that a core's cache holds them.
+const (
+	readRows  = 1024
+	reuseRows = 256
+)
 
 func (r *Reader[T]) openParquetStream(from io.Reader) error {
 	all, err := io.ReadAll(from)

@@ -33,5 +33,5 @@ func TestPowerWithoutAnEffectIsTheLevel(t *testing.T) {
 func TestPairsThatVaryMoreDetectLess(t *testing.T) {
 	// ln ratios of -0.1, 0, 0.1 have the standard deviation 0.1: exp(0.32640435) - 1.
 	r := NewLogRatio([]float64{1, 1, 1}, []float64{math.Exp(-0.1), 1, math.Exp(0.1)})
-	near(t, "the change", r.MinimumDetectable(0.95, 0.8), 0.3859756817, 1e-9)
+	near(t, "the change", r.Rise(MinimumDetectable(r.N, 0.05, 0.8)), 0.3859756817, 1e-9)
 }

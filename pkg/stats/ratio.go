@@ -56,12 +56,13 @@ func (r LogRatio) InferiorityP(margin float64) float64 { return r.tail(r.Mean - 
 // pairs.
 func (r LogRatio) DifferenceP() float64 { return min(1, 2*r.tail(math.Abs(r.Mean))) }
 
-// MinimumDetectable is the smallest change of the ratio, as a share of it, that the
-// two-sided test of as many pairs that vary as these do finds with the given power:
-// 0.1 is a rise by 10 %. It needs 2 pairs.
-func (r LogRatio) MinimumDetectable(level, power float64) float64 {
+// Rise is the change of the ratio, as a share of it, by so many standard deviations of
+// the pairs: 0.1 is a rise by 10 %. By MinimumDetectable of them it is the smallest that
+// the two-sided test of as many pairs that vary as these do finds with its power. It
+// needs 2 pairs.
+func (r LogRatio) Rise(deviations float64) float64 {
 	sd := r.SE * math.Sqrt(float64(r.N))
-	return math.Expm1(MinimumDetectable(r.N, 1-level, power) * sd)
+	return math.Expm1(deviations * sd)
 }
 
 // EquivalenceP is the p-value of the two one-sided tests (TOST, Schuirmann 1987) of
