@@ -38,9 +38,9 @@ func (t HTTPTransport) attempt(ctx context.Context, req *Request) *Attempt {
 	return seen.attempt(&result)
 }
 
-// chunkRoom is for how many chunks there is room from the start: short answers are spared
-// the growing of their lists, and long ones have most of it behind them by then.
-const chunkRoom = 256
+// chunkRoom is for how many chunks there is room from the start: most of the growing of
+// the lists is in their first steps.
+const chunkRoom = 64
 
 // observed is the openai.Observer that makes an Attempt.
 type observed struct {

@@ -114,7 +114,7 @@ func benchmarkRung(b *testing.B, rung Rung, n int, length time.Duration, tokens 
 	}
 	defer server.Close()
 	var beside control
-	achieved, pace, cpus := 1.0, 1.0, 0.0
+	achieved, pace, needed := 1.0, 1.0, 0.0
 	expected := (time.Duration(tokens) * gap).Seconds()
 	var faults []string
 	for b.Loop() {
@@ -128,14 +128,20 @@ func benchmarkRung(b *testing.B, rung Rung, n int, length time.Duration, tokens 
 		if gap > 0 {
 			pace = min(pace, expected/(expected+stats.Mean(out.Over)))
 		}
-		cpus = max(cpus, out.Health.Process.CPUs)
+		// Of the processors, while it brings what it has to at the offered rate: however
+		// long a busy machine took over it.
+		offered := length.Seconds()
+		if gap > 0 {
+			offered = expected
+		}
+		needed = max(needed, out.Health.CPUSeconds/offered)
 		faults = append(faults, out.Faults...)
 	}
 	b.ReportMetric(achieved, "achieved/offered")
 	if gap > 0 {
 		b.ReportMetric(pace, "achieved/offered-tokens")
 	}
-	b.ReportMetric(cpus, "cpus")
+	b.ReportMetric(needed, "cpus-needed")
 	for _, fault := range faults {
 		b.Log(fault)
 	}

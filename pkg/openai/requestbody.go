@@ -47,7 +47,7 @@ func (b *requestBody) forget() {
 	if b.free != nil {
 		b.free(b.data)
 	}
-	b.data = nil
+	b.data, b.free = nil, nil // which holds the bytes, too
 }
 
 // bodyReader reads a requestBody from its start.

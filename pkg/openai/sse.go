@@ -55,8 +55,8 @@ const (
 	// log probabilities and stay far below it.
 	DefaultEventLimit = 1 << 20
 
-	// readSpace is what a read is offered at least: some events. net/http's connections
-	// read 4 KiB of the socket at a time and keep what has no room here, so that more
+	// readSpace is what a read is offered at least: some events. The connections of a
+	// Client read more of the socket at a time and keep what has no room here, so that more
 	// would only take memory (BenchmarkClientMemory in pkg/load).
 	readSpace = 1 << 10
 
@@ -69,7 +69,7 @@ var ErrEventTooLarge = errors.New("event is too large")
 
 // NewDecoder returns a decoder of r. The clock stamps reads; nil is time.Now.
 func NewDecoder(r io.Reader, clock func() time.Time) *Decoder {
-	d := &Decoder{limit: DefaultEventLimit, buf: make([]byte, 2*readSpace)}
+	d := &Decoder{limit: DefaultEventLimit, buf: make([]byte, readSpace+readSpace/2)}
 	d.Reset(r, clock)
 	return d
 }

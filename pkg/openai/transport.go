@@ -106,8 +106,8 @@ func NewHTTPClient(d Dialling) *http.Client {
 			MaxIdleConns:        0,
 			MaxIdleConnsPerHost: 1 << 16,
 			IdleConnTimeout:     90 * time.Second,
-			// Enough for the headers. The bodies of requests go past it, those of answers
-			// come from the buffers, and a stream keeps both until its end.
+			// Enough for the headers of a request, whose body goes past it, and for a line of
+			// an answer, which comes from the shared buffers. A stream keeps both to its end.
 			WriteBufferSize: 1 << 10,
 			ReadBufferSize:  1 << 10,
 		},
