@@ -53,15 +53,18 @@ func ReadDocument(ctx context.Context, path string, itl interop.Definition, file
 // its rows, which give every percentile.
 func readFolder(ctx context.Context, dir string, itl interop.Definition) (interop.Document, error) {
 	var results Results
-	if _, err := os.Stat(filepath.Join(dir, metadataFile)); err == nil {
+	if isCell(dir) {
 		c, err := ReadCell(ctx, dir)
 		if err != nil {
 			return interop.Document{}, err
 		}
 		c.Dir = "."
 		results.Cells, results.Warnings = []CellResult{c}, c.Warnings()
-	} else if results, err = Compare(ctx, dir); err != nil {
-		return interop.Document{}, err
+	} else {
+		var err error
+		if results, err = Compare(ctx, dir); err != nil {
+			return interop.Document{}, err
+		}
 	}
 	var runs []interop.Run
 	for _, c := range results.Cells {
@@ -75,6 +78,15 @@ func readFolder(ctx context.Context, dir string, itl interop.Definition) (intero
 		}
 	}
 	return interop.NewDocument(runs, results.warningTexts()), nil
+}
+
+// isCell reports whether dir holds a cell, or the shards of one.
+func isCell(dir string) bool {
+	if _, err := os.Stat(filepath.Join(dir, metadataFile)); err == nil {
+		return true
+	}
+	shards, err := record.ShardDirs(dir)
+	return err == nil && len(shards) > 0
 }
 
 // Document is what the results say, a run for each phase and class of each cell. It has

@@ -32,7 +32,7 @@ func readShards(dir string) ([]shard, error) {
 	if _, err := os.Stat(filepath.Join(dir, metadataFile)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	found, err := filepath.Glob(filepath.Join(dir, "shard-*-of-*"))
+	found, err := record.ShardDirs(dir)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -47,9 +47,7 @@ func readShards(dir string) ([]shard, error) {
 		if err := s.belongs(first); err != nil {
 			return nil, err
 		}
-		if a, b := first.Shard.Clock, s.meta.Shard.Clock; a != nil && b != nil {
-			shards[i-1].shift = time.Duration((b.OffsetS - a.OffsetS) * float64(time.Second))
-		}
+		shards[i-1].shift = s.meta.Shard.Behind(*first.Shard)
 	}
 	if len(found) != len(shards) {
 		return nil, fmt.Errorf("%s: found %d folders of shards, expected %d", dir, len(found), len(shards))
@@ -106,7 +104,7 @@ func readSharded(ctx context.Context, shards []shard, r *rows) ([]byte, error) {
 	r.declare(shards[0].meta.Profile.SLO)
 	for _, s := range shards {
 		add := func(q *record.Request) error {
-			s.shiftTimes(q)
+			q.Shift(s.shift)
 			return r.addRequest(q)
 		}
 		if err := readRequests(ctx, s.dir, add); err != nil {
@@ -117,19 +115,6 @@ func readSharded(ctx context.Context, shards []shard, r *rows) ([]byte, error) {
 		}
 	}
 	return json.Marshal(mergeMetadata(shards))
-}
-
-// shiftTimes brings a row to the clock of the first shard.
-func (s shard) shiftTimes(q *record.Request) {
-	if s.shift == 0 {
-		return
-	}
-	for _, at := range []**time.Time{&q.DueAt, &q.SentAt, &q.HeadersAt, &q.FirstChunkAt, &q.FirstTokenAt, &q.LastTokenAt, &q.DoneAt} {
-		if *at != nil {
-			t := (*at).Add(s.shift)
-			*at = &t
-		}
-	}
 }
 
 // mergeMetadata is that of the first shard with what the others add.

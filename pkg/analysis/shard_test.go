@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"bgbench/pkg/analysis/analysistest"
+	"bgbench/pkg/interop"
 	"bgbench/pkg/record"
 )
 
@@ -30,7 +33,7 @@ func split(t *testing.T, c analysistest.Cell, n int, behind time.Duration, chang
 				continue
 			}
 			due++
-			shard{shift: -off}.shiftTimes(&q)
+			q.Shift(-off)
 			s.Requests = append(s.Requests, q)
 		}
 		if k == 1 {
@@ -147,5 +150,32 @@ func TestShardsOfUnknownOrDistantClocksAreInvalid(t *testing.T) {
 	}
 	if !strings.Contains(fmt.Sprint(unknown.Checks), "shard 2 could not measure its clock") || !reflect.DeepEqual(unknown.LoadWarnings, []string{"shard 2: something"}) {
 		t.Errorf("found %v and warnings %q", unknown.Checks, unknown.LoadWarnings)
+	}
+}
+
+func TestShardsAreExportedAsTheCellThatTheyArePartsOf(t *testing.T) {
+	c := analysistest.New(analysistest.S0, 1)
+	whole := t.TempDir()
+	if err := c.Write(whole); err != nil {
+		t.Fatal(err)
+	}
+	document := func(dir string) interop.Document {
+		d, err := ReadDocument(t.Context(), dir, interop.ITLPerToken, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	want, got := document(whole), document(split(t, c, 3, time.Second/50, nil))
+	if len(got.Runs) != len(want.Runs) || len(got.Runs) == 0 {
+		t.Fatalf("%d runs, expected %d", len(got.Runs), len(want.Runs))
+	}
+	for i := range want.Runs {
+		if diff := cmp.Diff(want.Runs[i].Metrics, got.Runs[i].Metrics); diff != "" {
+			t.Errorf("run %s: %s", want.Runs[i].Name, diff)
+		}
+		if !got.Runs[i].EndedAt.Equal(*want.Runs[i].EndedAt) {
+			t.Errorf("run %s ended at %v, expected %v", want.Runs[i].Name, got.Runs[i].EndedAt, want.Runs[i].EndedAt)
+		}
 	}
 }

@@ -3,7 +3,9 @@ package interop
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -151,35 +153,92 @@ func ReadCell(ctx context.Context, dir string, itl Definition) ([]Run, error) {
 	return runs, nil
 }
 
-// cellOf reads what the cell was configured with.
+// cellOf reads what the cell in dir was configured with. One that several load generators
+// played is that of the first of them, until the last had ended.
 func cellOf(dir string) (Cell, error) {
-	path := filepath.Join(dir, "run-metadata.json")
-	data, err := os.ReadFile(path)
+	parts, err := partsOf(dir)
 	if err != nil {
-		return Cell{}, fmt.Errorf("cell %s: %w", dir, err)
+		return Cell{}, err
 	}
-	var meta record.Metadata
 	var stack struct {
 		Arm spec.Arm `json:"arm"`
 	}
-	if err := json.Unmarshal(data, &meta); err != nil {
-		return Cell{}, fmt.Errorf("%s: %w", path, err)
-	}
+	meta := parts[0].meta
 	if err := json.Unmarshal(meta.Stack, &stack); err != nil {
-		return Cell{}, fmt.Errorf("%s: stack: %w", path, err)
+		return Cell{}, fmt.Errorf("%s: stack: %w", filepath.Join(parts[0].dir, metadataFile), err)
 	}
-	return Cell{
+	c := Cell{
 		Experiment: meta.Experiment, Arm: stack.Arm, Trial: meta.Trial, Target: meta.Target, Profile: meta.Profile,
 		Version: meta.Versions["bg-load"], Start: meta.ScheduleStartedAt, End: meta.EndedAt, Dir: dir,
-	}, nil
+	}
+	for _, p := range parts {
+		if end := p.meta.EndedAt.Add(p.behind); end.After(c.End) {
+			c.End = end
+		}
+	}
+	return c, nil
 }
 
-// eachRow gives every request of a cell to take.
+const metadataFile = "run-metadata.json"
+
+// part is the folder of a cell, or of one of its shards.
+type part struct {
+	dir    string
+	meta   record.Metadata
+	behind time.Duration // its clock, the first one's
+}
+
+// partsOf finds the parts of the cell in dir. pkg/analysis judges whether they belong
+// together.
+func partsOf(dir string) ([]part, error) {
+	dirs := []string{dir}
+	if _, err := os.Stat(filepath.Join(dir, metadataFile)); errors.Is(err, fs.ErrNotExist) {
+		shards, err := record.ShardDirs(dir)
+		if err != nil {
+			return nil, err
+		}
+		if len(shards) > 0 {
+			dirs = shards
+		}
+	}
+	var parts []part
+	for _, d := range dirs {
+		p := part{dir: d}
+		path := filepath.Join(d, metadataFile)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("cell %s: %w", dir, err)
+		}
+		if err := json.Unmarshal(data, &p.meta); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if len(parts) > 0 && p.meta.Shard != nil && parts[0].meta.Shard != nil {
+			p.behind = p.meta.Shard.Behind(*parts[0].meta.Shard)
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+// eachRow gives every request of a cell to take, on the clock of its first part.
 func eachRow(ctx context.Context, dir string, take func(record.Request)) error {
-	path := filepath.Join(dir, "requests.parquet")
+	parts, err := partsOf(dir)
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if err := p.eachRow(ctx, take); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p part) eachRow(ctx context.Context, take func(record.Request)) error {
+	path := filepath.Join(p.dir, "requests.parquet")
 	reader, err := record.ReadFile[record.Request](path)
 	if err != nil {
-		return fmt.Errorf("cell %s: %w", dir, err)
+		return fmt.Errorf("cell %s: %w", p.dir, err)
 	}
 	defer reader.Close()
 	n := 0
@@ -191,6 +250,7 @@ func eachRow(ctx context.Context, dir string, take func(record.Request)) error {
 			return fmt.Errorf("%s: row %d: chunk_tokens: found %d values beside %d in chunk_gap_s, expected one more than gaps",
 				path, n+1, len(q.ChunkTokens), gaps)
 		}
+		q.Shift(p.behind)
 		take(q)
 		if n++; n%4096 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
