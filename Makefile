@@ -74,6 +74,10 @@ bench: ## run the Go benchmarks
 endurance: ## play as many requests as a day has, and watch the heap (some 8 minutes)
 	BG_BENCH_DAY=1 go test -run '^$$' -bench Endurance -benchtime 1x -timeout 1h ./pkg/load
 
+ROWS ?= 1000000
+bench-rows: npm ## summarize ROWS requests of 50 gaps, and hold time and memory against DuckDB
+	go test -tags scale -count=1 -timeout 1h -v -run ManyRows ./pkg/analysis -rows $(ROWS)
+
 fuzz: ## fuzz every parser for some seconds each
 	@grep -rl --include='*_test.go' '^func Fuzz' pkg cmd | sort | while read -r file; do \
 		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$file"); do \
