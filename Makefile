@@ -4,7 +4,7 @@ TOOLS := bg-gen bg-deploy bg-load bg-scrape bg-analyze bg-report
 RUN   := $(MAKE) --no-print-directory -f pipelines/experiment.mk
 
 .DELETE_ON_ERROR:
-.PHONY: help build test test-browser race lint bench endurance fuzz npm benchmark-local benchmark-model agreement published clean
+.PHONY: help build test test-browser race lint bench bench-rows endurance fuzz npm benchmark-local benchmark-model agreement published clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
