@@ -24,6 +24,7 @@ type cell struct {
 	phases     []PhaseSummary
 	accounting Accounting
 	shards     []shard // none where one load generator played the cell
+	disturbed  disturbances
 }
 
 // newCell reads metadata, the text of run-metadata.json, and holds the rows against it.

@@ -62,7 +62,8 @@ func readCell(ctx context.Context, dir string) (*cell, error) {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	c.shards = shards
-	return c, nil
+	c.disturbed.list, c.disturbed.watched, err = record.ReadDisturbances(filepath.Join(dir, record.DisturbancesFile))
+	return c, err
 }
 
 // readWhole reads the rows of a cell that one load generator played, and returns its

@@ -30,6 +30,9 @@ func (c *cell) checks(m Mechanisms) []Check {
 	if len(c.shards) > 0 {
 		out = append(out, checkShards(c.shards))
 	}
+	if c.disturbed.watched {
+		out = append(out, c.disturbed.check())
+	}
 	if c.hasBatch() {
 		out = append(out, c.checkBatchPresent(), c.checkBatchLines())
 	}

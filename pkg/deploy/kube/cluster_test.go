@@ -503,7 +503,7 @@ func TestARunOutlivesAnAPIServerThatIsAwayAndRecordsAPodThatIsKilled(t *testing.
 	out := play(t, ctx, c, cell, stack)
 	<-done
 	checkRows(t, cell, out)
-	text, err := os.ReadFile(filepath.Join(out, DisturbancesFile))
+	text, err := os.ReadFile(filepath.Join(out, record.DisturbancesFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"bgbench/pkg/archive"
 	"bgbench/pkg/cli"
 	"bgbench/pkg/deploy"
+	"bgbench/pkg/record"
 )
 
 // LoadOptions say what the load generator in the cluster replays.
@@ -43,8 +44,6 @@ const (
 	cellDir      = resultsDir + "/cell"
 	inputsWhole  = inputsDir + "/.complete"
 	resultsTaken = resultsDir + "/.collected"
-	// DisturbancesFile is beside the rows of the cell.
-	DisturbancesFile = "disturbances.jsonl"
 )
 
 // Load plays one cell from a Job in its namespace and brings the results back. A Job
@@ -84,7 +83,7 @@ func (c *Cluster) Load(ctx context.Context, o LoadOptions) error {
 	if err := watch.last(ctx); err != nil {
 		return err
 	}
-	if err := cli.WriteFile(nil, filepath.Join(o.Output, DisturbancesFile), func(w io.Writer) error { return writeDisturbances(w, watch.found) }); err != nil {
+	if err := cli.WriteFile(nil, filepath.Join(o.Output, record.DisturbancesFile), func(w io.Writer) error { return record.WriteDisturbances(w, watch.found) }); err != nil {
 		return err
 	}
 	for _, d := range watch.found {

@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"bgbench/pkg/record"
 )
 
 // podWith is a pod with one container in a state.
@@ -75,15 +77,15 @@ func TestDisturbancesAreTakenDownOnce(t *testing.T) {
 	evicted.Status.Reason, evicted.Status.Message = "Evicted", "The node was low on resource: memory."
 	for name, tt := range map[string]struct {
 		seen []corev1.Pod
-		want []Disturbance
+		want []record.Disturbance
 	}{
 		"a quiet pod": {[]corev1.Pod{running, running}, nil},
-		"a restart":   {[]corev1.Pod{running, restarted, restarted}, []Disturbance{{at, "restart", "pod p", "container c: Error, exit code 2"}}},
-		"a kill after a restart": {[]corev1.Pod{running, restarted, killed}, []Disturbance{
-			{at, "restart", "pod p", "container c: Error, exit code 2"}, {at, "oom-killed", "pod p", "container c"},
+		"a restart":   {[]corev1.Pod{running, restarted, restarted}, []record.Disturbance{{At: at, Kind: "restart", Object: "pod p", Detail: "container c: Error, exit code 2"}}},
+		"a kill after a restart": {[]corev1.Pod{running, restarted, killed}, []record.Disturbance{
+			{At: at, Kind: "restart", Object: "pod p", Detail: "container c: Error, exit code 2"}, {At: at, Kind: "oom-killed", Object: "pod p", Detail: "container c"},
 		}},
 		"a restart before the measurement": {[]corev1.Pod{restarted, restarted}, nil},
-		"an eviction":                      {[]corev1.Pod{running, evicted, evicted}, []Disturbance{{at, "evicted", "pod p", "The node was low on resource: memory."}}},
+		"an eviction":                      {[]corev1.Pod{running, evicted, evicted}, []record.Disturbance{{At: at, Kind: "evicted", Object: "pod p", Detail: "The node was low on resource: memory."}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := Watch{known: map[string]podState{}}

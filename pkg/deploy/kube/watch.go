@@ -2,23 +2,14 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-)
 
-// Disturbance is something that happened to the cell while it was measured and that no
-// arm asks for.
-type Disturbance struct {
-	At     time.Time `json:"at"`
-	Kind   string    `json:"kind"` // restart, oom-killed, evicted, gone, node
-	Object string    `json:"object"`
-	Detail string    `json:"detail,omitempty"`
-}
+	"bgbench/pkg/record"
+)
 
 // Watch records disturbances of a cell from the moment it is made.
 type Watch struct {
@@ -26,7 +17,7 @@ type Watch struct {
 	namespace string
 	known     map[string]podState
 	nodes     map[string]string
-	found     []Disturbance
+	found     []record.Disturbance
 }
 
 type podState struct {
@@ -127,7 +118,7 @@ func restartReason(pod corev1.Pod) string {
 }
 
 func (w *Watch) add(at time.Time, kind, object, detail string) {
-	w.found = append(w.found, Disturbance{At: at.UTC().Truncate(time.Millisecond), Kind: kind, Object: object, Detail: detail})
+	w.found = append(w.found, record.Disturbance{At: at.UTC().Truncate(time.Millisecond), Kind: kind, Object: object, Detail: detail})
 }
 
 // pressure names the conditions in which a node evicts pods or runs none.
@@ -144,15 +135,4 @@ func pressure(node *unstructured.Unstructured) string {
 		}
 	}
 	return text
-}
-
-// writeDisturbances writes one JSON object a line.
-func writeDisturbances(w io.Writer, list []Disturbance) error {
-	encoder := json.NewEncoder(w)
-	for _, d := range list {
-		if err := encoder.Encode(d); err != nil {
-			return err
-		}
-	}
-	return nil
 }
