@@ -21,7 +21,8 @@ func sweepCommand(env cli.Env) *urfave.Command {
 		Usage:     "throughput and latency over the rate",
 		ArgsUsage: "DIR",
 		Description: "Reads every cell below DIR, as bg-load sweep leaves them, and prints a line for each\n" +
-			"rate: tab-separated, or with --format json the whole summary of its phase.\n\n" + cli.Examples(
+			"rate: tab-separated, or with --format json the whole summary of its phase. knee marks the\n" +
+			"rate at which throughput over p95 TTFT is highest, of those tried.\n\n" + cli.Examples(
 			"bg-analyze sweep sweeps/s2-ungated | column -t -s \"$(printf '\\t')\""),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "format", Value: "tsv", Usage: "`FORMAT` of the points: tsv or json"},

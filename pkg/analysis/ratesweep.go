@@ -19,6 +19,8 @@ type RatePoint struct {
 	Dir     string       `json:"dir"`
 	Valid   bool         `json:"valid"`
 	Summary PhaseSummary `json:"summary"`
+	Power   Value        `json:"power"` // ok requests a second over their p95 TTFT from the due time
+	Knee    bool         `json:"knee"`  // power is highest, of the rates of this arm, class and trial
 }
 
 // ReadRateSweep reads every cell below dir, as bg-load sweep writes them, and returns a
@@ -35,7 +37,7 @@ func ReadRateSweep(ctx context.Context, dir string) ([]RatePoint, error) {
 		}
 		for _, p := range c.Phases {
 			if p.Lateness.N > 0 {
-				points = append(points, RatePoint{c.Arm, c.Trial, c.Dir, c.Valid, p})
+				points = append(points, RatePoint{Arm: c.Arm, Trial: c.Trial, Dir: c.Dir, Valid: c.Valid, Summary: p})
 			}
 		}
 		return nil
@@ -50,6 +52,7 @@ func ReadRateSweep(ctx context.Context, dir string) ([]RatePoint, error) {
 		return cmp.Or(cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Summary.Class, b.Summary.Class),
 			cmp.Compare(offered(a), offered(b)), cmp.Compare(a.Trial, b.Trial))
 	})
+	markKnees(points)
 	return points, nil
 }
 
@@ -78,8 +81,10 @@ func WriteRateSweep(w io.Writer, points []RatePoint) error {
 		{"itl_p95_s", func(p PhaseSummary) Value { return p.ITL.P95 }},
 		{"e2e_from_due_p50_s", func(p PhaseSummary) Value { return p.E2EFromDue.P50 }},
 		{"e2e_from_due_p95_s", func(p PhaseSummary) Value { return p.E2EFromDue.P95 }},
+		{"good_ratio", func(p PhaseSummary) Value { return p.Goodput.Good.asValue() }},
+		{"power", powerOf},
 	}
-	head := []string{"arm", "trial", "class", "phase", "valid"}
+	head := []string{"arm", "trial", "class", "phase", "valid", "knee"}
 	for _, c := range columns {
 		head = append(head, c.name)
 	}
@@ -87,7 +92,7 @@ func WriteRateSweep(w io.Writer, points []RatePoint) error {
 		return err
 	}
 	for _, p := range points {
-		fields := []string{p.Arm, strconv.Itoa(p.Trial), p.Summary.Class, p.Summary.Phase, strconv.FormatBool(p.Valid)}
+		fields := []string{p.Arm, strconv.Itoa(p.Trial), p.Summary.Class, p.Summary.Phase, strconv.FormatBool(p.Valid), strconv.FormatBool(p.Knee)}
 		for _, c := range columns {
 			text := ""
 			if v := c.of(p.Summary).Value; v != nil {

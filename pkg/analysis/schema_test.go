@@ -95,6 +95,20 @@ func TestResultsHoldTheSchema(t *testing.T) {
 	if err := holds(string(data)); err != nil {
 		t.Fatal(err)
 	}
+	// What an arm has of mechanisms is there or absent, and an SLO is one or null.
+	cell := analysistest.New(analysistest.S2, 1)
+	cell.Arm(func(a *spec.Arm) { a.Gateway.Concurrency.AIMD.Enabled = true })
+	var withAIMD Results
+	if err := json.Unmarshal(data, &withAIMD); err != nil {
+		t.Fatal(err)
+	}
+	withAIMD.Cells = []CellResult{mustSummarize(t, cell)}
+	if withAIMD.Cells[0].Mechanisms.AIMD == nil {
+		t.Fatal("the cell has no AIMD")
+	}
+	if err := holds(encode(t, withAIMD)); err != nil {
+		t.Errorf("a cell with AIMD: %v", err)
+	}
 	for _, c := range []struct{ name, old, new string }{
 		{"another version", `"bgbench.results/1"`, `"bgbench.results/0"`},
 		{"a trial that is no number", `"trial":1,`, `"trial":"one",`},
