@@ -87,7 +87,7 @@ func upOnCluster(c *ucli.Context, plan deploy.Stack) (stack deploy.Stack, err er
 	if err != nil {
 		return stack, err
 	}
-	ctx, cancel := contextWithTimeout(c, "the stack was not ready in time")
+	ctx, cancel := contextWithTimeout(c, upTimeout, "the stack was not ready in time")
 	defer cancel()
 	stack, err = cluster.Start(ctx, cell, c.App.ErrWriter)
 	if err == nil || c.Bool("keep") || c.Context.Err() != nil || !kube.Ours(err) {
@@ -127,6 +127,9 @@ func execOnCluster(c *ucli.Context, plan deploy.Stack, program command.Command) 
 	return errors.Join(err, cluster.Down(ending, stack.Kube.Namespace, stack.RunID, c.App.ErrWriter))
 }
 
+// upTimeout bounds the start of a cell, which may load tens of gigabytes of weights.
+const upTimeout = 40 * time.Minute
+
 // downTimeout bounds the teardown of a namespace, whose pods have half a minute and more
 // to end.
 const downTimeout = 5 * time.Minute
@@ -137,7 +140,7 @@ func downOnCluster(c *ucli.Context, namespace, kubeContext, runID string) error 
 	if err != nil {
 		return err
 	}
-	ctx, cancel := contextWithTimeout(c, "the stack was not gone in time")
+	ctx, cancel := contextWithTimeout(c, downTimeout, "the stack was not gone in time")
 	defer cancel()
 	return cluster.Down(ctx, namespace, runID, c.App.ErrWriter)
 }

@@ -91,16 +91,12 @@ func printStatus(c *ucli.Context, stack deploy.Stack) error {
 	return nil
 }
 
-// contextWithTimeout bounds a command by its --timeout; why is the error when the
-// time is up. Without one a stack on loopback has a minute, one on a cluster, which may
-// load tens of gigabytes of weights, 40.
-func contextWithTimeout(c *ucli.Context, why string) (context.Context, context.CancelFunc) {
+// contextWithTimeout bounds a command by its --timeout, or otherwise where it has none;
+// why is the error when the time is up.
+func contextWithTimeout(c *ucli.Context, otherwise time.Duration, why string) (context.Context, context.CancelFunc) {
 	timeout := c.Duration("timeout")
 	if timeout == 0 {
-		timeout = time.Minute
-		if c.String("target") == spec.TargetKube {
-			timeout = 40 * time.Minute
-		}
+		timeout = otherwise
 	}
 	return context.WithTimeoutCause(c.Context, timeout, fmt.Errorf("%w (--timeout %s)", errors.New(why), timeout))
 }

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
+	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -43,7 +44,7 @@ func upCommand() *ucli.Command {
 			if err != nil {
 				return fmt.Errorf("finding this program: %w", err)
 			}
-			ctx, cancel := contextWithTimeout(c, "the stack did not answer in time")
+			ctx, cancel := contextWithTimeout(c, time.Minute, "the stack did not answer in time")
 			defer cancel()
 			return deploy.Up(ctx, plan, c.String("output"), func(stackFile string) *exec.Cmd {
 				return exec.Command(self, serveArgs(c, stackFile)...)
