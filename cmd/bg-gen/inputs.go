@@ -83,7 +83,7 @@ func drawInputs(c *ucli.Context, t draw.Trial) error {
 	if dir == "-" {
 		lengths, err := t.Prompts(c.App.Writer)
 		if err != nil {
-			return err
+			return inputError(err)
 		}
 		return printLengths(c, lengths)
 	}

@@ -10,7 +10,6 @@ import (
 	"bgbench/pkg/cli"
 	"bgbench/pkg/inputs"
 	"bgbench/pkg/inputs/draw"
-	"bgbench/pkg/prompt"
 	"bgbench/pkg/schedule"
 )
 
@@ -23,9 +22,8 @@ func printLengths(c *ucli.Context, lengths []inputs.Lengths) error {
 	table := tabwriter.NewWriter(c.App.ErrWriter, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "class\ttokens\tmean asked\tdrawn\tsd asked\tdrawn\tmin\tmax\tclipped\tcut to context\t")
 	for _, l := range lengths {
-		asked := prompt.Requested(l.Requested)
 		fmt.Fprintf(table, "%s\t%s\t%.1f\t%.1f\t%.1f\t%.1f\t%d\t%d\t%.2f %%\t%.2f %%\t\n",
-			l.Class, l.Quantity, asked.Mean, l.Mean, asked.SD, l.SD, l.Min, l.Max, 100*l.ClippedShare, 100*l.JointCapShare)
+			l.Class, l.Quantity, l.RequestedMean, l.Mean, l.RequestedSD, l.SD, l.Min, l.Max, 100*l.ClippedShare, 100*l.JointCapShare)
 	}
 	return table.Flush()
 }
@@ -35,7 +33,7 @@ func inputError(err error) error {
 	var conflict draw.Conflict
 	var limit inputs.LimitError
 	var trace schedule.TraceError
-	if errors.As(err, &conflict) || errors.As(err, &limit) || errors.As(err, &trace) {
+	if errors.As(err, &conflict) || errors.As(err, &limit) || errors.As(err, &trace) || draw.IsInput(err) {
 		return cli.Usage(err)
 	}
 	return err

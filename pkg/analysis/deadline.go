@@ -57,6 +57,23 @@ type jobEnd struct {
 	completed, last time.Time // completed is zero for one that did not
 }
 
+// join adds another part of a job that was too large for one file: the whole ends with
+// its last part.
+func (e *jobEnd) join(part jobEnd) {
+	if part.due.After(e.due) {
+		e.due = part.due
+	}
+	if part.last.After(e.last) {
+		e.last = part.last
+	}
+	switch {
+	case e.completed.IsZero() || part.completed.IsZero():
+		e.completed = time.Time{}
+	case part.completed.After(e.completed):
+		e.completed = part.completed
+	}
+}
+
 func (c *cell) deadlineOrder() DeadlineOrder {
 	o := DeadlineOrder{Expected: []string{}, Found: []string{}}
 	unknown := func(format string, args ...any) DeadlineOrder {
@@ -65,13 +82,24 @@ func (c *cell) deadlineOrder() DeadlineOrder {
 		return o
 	}
 	var ends []jobEnd
+	whole := map[string]string{}
+	for _, j := range c.meta.Profile.Batch.Jobs {
+		whole[j.Name] = j.Whole()
+	}
 	for _, h := range c.jobs {
 		e := jobEnd{name: h.name, created: h.firstSeen(), last: h.last.ObservedAt}
 		e.due = e.created.Add(seconds(h.window(c.meta.Profile)))
 		if h.last.Status == "completed" && h.last.CompletedAt != nil {
 			e.completed = *h.last.CompletedAt
 		}
+		if n := len(ends); n > 0 && whole[ends[n-1].name] == whole[h.name] && whole[h.name] != h.name {
+			ends[n-1].join(e)
+			continue
+		}
 		ends = append(ends, e)
+	}
+	for i := range ends {
+		ends[i].name = whole[ends[i].name]
 	}
 	slices.SortStableFunc(ends, func(a, b jobEnd) int { return a.due.Compare(b.due) })
 	for _, e := range ends {

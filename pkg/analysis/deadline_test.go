@@ -99,3 +99,29 @@ func TestLinesInTheWindowAreCounted(t *testing.T) {
 		t.Errorf("found %s, expected none and why", show(v))
 	}
 }
+
+func TestPartsOfAJobAreOneInTheOrderOfDeadlines(t *testing.T) {
+	for name, c := range map[string]struct {
+		at    []float64 // of and B
+		kept  *bool
+		found []string
+	}{
+		"the last part ends the job":                  {[]float64{10, 30, 20}, new(bool), []string{"B", "A"}},
+		"both parts before the next":                  {[]float64{10, 15, 20}, func() *bool { yes := true; return &yes }(), []string{"A", "B"}},
+		"a job whose part did not end did not either": {[]float64{10, -1, 20}, new(bool), []string{"B"}},
+	} {
+		cell := ends(c.at...)
+		for i, as := range []spec.Job{{Name: "A-1", Of: "A"}, {Name: "A-2", Of: "A"}, {Name: "B"}} {
+			as.Requests, as.Window = 10, spec.Duration(time.Minute)
+			if i == 2 {
+				as.Window *= 2
+			}
+			cell.meta.Profile.Batch.Jobs[i] = as
+			cell.jobs[i].name = as.Name
+		}
+		got := cell.deadlineOrder()
+		if !slices.Equal(got.Expected, []string{"A", "B"}) || !slices.Equal(got.Found, c.found) || got.Kept == nil || *got.Kept != *c.kept {
+			t.Errorf("%s: found %+v, want kept %t, %v", name, got, *c.kept, c.found)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"bgbench/pkg/batchfile"
 	"bgbench/pkg/openai"
 	"bgbench/pkg/schedule"
 	"bgbench/pkg/spec"
@@ -29,6 +30,8 @@ func (s *Set) readPrompt(line []byte) (field, fault string) {
 		return "prompt", fmt.Sprintf("found %d, expected %d", p.Prompt, len(s.Prompts))
 	case p.SystemPrompt != nil && (*p.SystemPrompt < 0 || *p.SystemPrompt >= len(s.Systems)):
 		return "system_prompt", fmt.Sprintf("found %d, expected %s", *p.SystemPrompt, indexes(len(s.Systems)))
+	case p.After != nil && (*p.After < 0 || *p.After >= p.Prompt):
+		return "after", fmt.Sprintf("found %d, expected a prompt before this one, number %d", *p.After, p.Prompt)
 	case p.MaxTokens < 1:
 		return "max_tokens", fmt.Sprintf("found %d, expected 1 or more", p.MaxTokens)
 	case p.PromptTokens < 1:
@@ -123,31 +126,28 @@ func (c *scheduleCheck) check(d Due) (field, fault string) {
 	return "", ""
 }
 
-// checkJobLine checks a line as the batch gateway would, before it fails the job.
-func checkJobLine(ids map[string]bool, line []byte) (field, fault string) {
+// checkJobLine checks a line as the batch gateway would before it fails the job, and
+// that it is one that this package writes.
+func checkJobLine(ids map[string]bool, text []byte) (field, fault string) {
 	var l openai.BatchLine
-	if field, fault := decodeLine(line, &l); fault != "" {
+	if field, fault := decodeLine(text, &l); fault != "" {
 		return field, fault
 	}
 	var body openai.ChatRequest
 	if field, fault := decodeLine(l.Body, &body); fault != "" {
 		return strings.TrimSuffix("body."+field, "."), fault
 	}
+	read := batchfile.Line{CustomID: l.CustomID, Method: l.Method, URL: l.URL, Model: body.Model, Stream: body.Stream}
+	if f, ok := read.Fault(); ok {
+		return f.Field, f.Text
+	}
 	switch {
-	case l.CustomID == "":
-		return "custom_id", "found nothing, expected an id"
 	case ids[l.CustomID]:
 		return "custom_id", fmt.Sprintf("found %q twice in the file", l.CustomID)
-	case l.Method != "POST":
-		return "method", fmt.Sprintf("found %q, expected POST", l.Method)
-	case l.URL != "/v1/chat/completions":
-		return "url", fmt.Sprintf("found %q, expected /v1/chat/completions", l.URL)
-	case body.Model == "":
-		return "body.model", "found nothing, expected the name of a model"
+	case l.URL != batchfile.Chat:
+		return "url", fmt.Sprintf("found %q, expected %s", l.URL, batchfile.Chat)
 	case len(body.Messages) == 0:
 		return "body.messages", "found none, expected one or more"
-	case body.Stream:
-		return "body.stream", "found true, which the batch gateway refuses"
 	case body.MaxTokens < 1:
 		return "body.max_tokens", fmt.Sprintf("found %d, expected 1 or more", body.MaxTokens)
 	}

@@ -3,6 +3,8 @@ package inputs
 import (
 	"encoding/json"
 	"strconv"
+
+	"bgbench/pkg/openai"
 )
 
 // The encoders below write lines as encoding/json would, but for HTML escapes,
@@ -29,6 +31,12 @@ func AppendPrompt(dst []byte, p Prompt) []byte {
 		dst = append(dst, "null"...)
 	} else {
 		dst = strconv.AppendInt(dst, int64(*p.SystemPrompt), 10)
+	}
+	if p.After != nil {
+		dst = append(dst, `,"after":`...)
+		dst = strconv.AppendInt(dst, int64(*p.After), 10)
+		dst = append(dst, `,"answer":`...)
+		dst = AppendString(dst, p.Answer)
 	}
 	dst = append(dst, `,"user":`...)
 	dst = AppendString(dst, p.User)
@@ -66,10 +74,12 @@ func AppendDue(dst []byte, d Due) []byte {
 type JobLine struct {
 	CustomID  string
 	Model     string
-	System    string // left out where empty
+	System    string           // left out where empty
+	History   []openai.Message // the turns before
 	User      string
 	MaxTokens int
 	IgnoreEOS bool
+	MinTokens bool   // asks for MaxTokens at least
 	CacheSalt string // left out where empty
 }
 
@@ -85,6 +95,13 @@ func AppendJobLine(dst []byte, l JobLine) []byte {
 		dst = AppendString(dst, l.System)
 		dst = append(dst, "},"...)
 	}
+	for _, m := range l.History {
+		dst = append(dst, `{"role":`...)
+		dst = AppendString(dst, m.Role)
+		dst = append(dst, `,"content":`...)
+		dst = AppendString(dst, m.Content)
+		dst = append(dst, "},"...)
+	}
 	dst = append(dst, `{"role":"user","content":`...)
 	dst = AppendString(dst, l.User)
 	dst = append(dst, `}]`...)
@@ -96,6 +113,10 @@ func AppendJobLine(dst []byte, l JobLine) []byte {
 	dst = strconv.AppendInt(dst, int64(l.MaxTokens), 10)
 	if l.IgnoreEOS {
 		dst = append(dst, `,"ignore_eos":true`...)
+	}
+	if l.MinTokens {
+		dst = append(dst, `,"min_tokens":`...)
+		dst = strconv.AppendInt(dst, int64(l.MaxTokens), 10)
 	}
 	return append(dst, "}}\n"...)
 }

@@ -29,9 +29,10 @@ func decode[T any](t *testing.T, line []byte) T {
 func TestLinesDecodeToWhatWasEncoded(t *testing.T) {
 	three := 3
 	for _, p := range []Prompt{
-		{0, nil, "plain words", 20, 5},
-		{7, &three, odd, 1 << 40, 1},
-		{-1, &three, "", 0, -4},
+		{0, nil, nil, "", "plain words", 20, 5},
+		{7, &three, nil, "", odd, 1 << 40, 1},
+		{-1, &three, nil, "", "", 0, -4},
+		{8, &three, &three, odd, "plain words", 20, 5},
 	} {
 		if got := decode[Prompt](t, AppendPrompt(nil, p)); !reflect.DeepEqual(got, p) {
 			t.Errorf("found %+v, want %+v", got, p)
@@ -62,15 +63,27 @@ func TestJobLineIsABatchInputLine(t *testing.T) {
 		want openai.ChatRequest
 	}{
 		"with a system prompt": {
-			JobLine{"A-000017", "Qwen/Qwen3-8B", "be brief", odd, 12, true, "exp/t1"},
+			JobLine{
+				CustomID: "A-000017", Model: "Qwen/Qwen3-8B", System: "be brief", User: odd, MaxTokens: 12,
+				IgnoreEOS: true, MinTokens: true, CacheSalt: "exp/t1",
+			},
 			openai.ChatRequest{
 				Model:     "Qwen/Qwen3-8B",
 				Messages:  []openai.Message{{Role: "system", Content: "be brief"}, {Role: "user", Content: odd}},
-				MaxTokens: 12, IgnoreEOS: true, CacheSalt: "exp/t1",
+				MaxTokens: 12, MinTokens: 12, IgnoreEOS: true, CacheSalt: "exp/t1",
 			},
 		},
+		"with a history": {
+			JobLine{
+				CustomID: "A-000017", Model: "m", User: "hello", MaxTokens: 1,
+				History: []openai.Message{{Role: "user", Content: "who is there?"}, {Role: "assistant", Content: odd}},
+			},
+			openai.ChatRequest{Model: "m", MaxTokens: 1, Messages: []openai.Message{
+				{Role: "user", Content: "who is there?"}, {Role: "assistant", Content: odd}, {Role: "user", Content: "hello"},
+			}},
+		},
 		"without": {
-			JobLine{"A-000017", "m", "", "hello", 1, false, ""},
+			JobLine{CustomID: "A-000017", Model: "m", User: "hello", MaxTokens: 1},
 			openai.ChatRequest{Model: "m", Messages: []openai.Message{{Role: "user", Content: "hello"}}, MaxTokens: 1},
 		},
 	} {
@@ -88,8 +101,8 @@ func TestJobLineIsABatchInputLine(t *testing.T) {
 
 func FuzzPromptDecodersAgree(f *testing.F) {
 	two := 2
-	f.Add(string(AppendPrompt(nil, Prompt{1, &two, "soft rain", 9, 3})))
-	f.Add(string(AppendPrompt(nil, Prompt{1, nil, odd, 9, 3})))
+	f.Add(string(AppendPrompt(nil, Prompt{1, &two, nil, "", "soft rain", 9, 3})))
+	f.Add(string(AppendPrompt(nil, Prompt{1, nil, &two, odd, odd, 9, 3})))
 	f.Add(`{"prompt":01,"system_prompt":null,"user":"","prompt_tokens":1,"max_tokens":1}`)
 	f.Add(`{"prompt":1,"system_prompt":null,"user":"a","prompt_tokens":1,"max_tokens":1}x`)
 	f.Add(`{"prompt":-0,"system_prompt":null,"user":"a\"","prompt_tokens":1,"max_tokens":99999999999999999999}`)

@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"bgbench/pkg/batchfile"
 )
 
 // Names in the folder.
@@ -161,13 +163,6 @@ func (l *Lines) Due(d Due) error {
 	return l.line()
 }
 
-// Limits of an input file (llm-d batch gateway, fileAPI.maxLineCount and
-// fileAPI.maxSizeBytes).
-const (
-	MaxJobLines = 50_000
-	MaxJobBytes = 200 << 20
-)
-
 // LimitError says that a job file would be larger than the batch gateway accepts.
 type LimitError struct {
 	Lines int
@@ -176,7 +171,7 @@ type LimitError struct {
 
 func (e LimitError) Error() string {
 	return fmt.Sprintf("line %d brings the file to %d bytes, but the batch gateway takes %d lines and %d bytes at most",
-		e.Lines, e.Bytes, MaxJobLines, MaxJobBytes)
+		e.Lines, e.Bytes, batchfile.MaxLines, batchfile.MaxBytes)
 }
 
 // Hint says what to change.
@@ -187,7 +182,7 @@ func (e LimitError) Hint() string {
 // Job writes a line of a job file.
 func (l *Lines) Job(line JobLine) error {
 	l.buf = AppendJobLine(l.buf[:0], line)
-	if n := l.bytes + int64(len(l.buf)); l.lines >= MaxJobLines || n > MaxJobBytes {
+	if n := l.bytes + int64(len(l.buf)); l.lines >= batchfile.MaxLines || n > batchfile.MaxBytes {
 		return LimitError{l.lines + 1, n}
 	}
 	return l.line()

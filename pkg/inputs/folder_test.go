@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bgbench/pkg/batchfile"
 )
 
 func TestFolderAppearsOnlyWhenWhole(t *testing.T) {
@@ -94,8 +96,8 @@ func TestJobFilesKeepTheGatewaysLimits(t *testing.T) {
 	line := JobLine{User: "x"}
 	size := int64(len(AppendJobLine(nil, line)))
 	for name, full := range map[string]Lines{
-		"50,000 lines": {lines: MaxJobLines - 1},
-		"200 MiB":      {bytes: MaxJobBytes - size},
+		"50,000 lines": {lines: batchfile.MaxLines - 1},
+		"200 MiB":      {bytes: batchfile.MaxBytes - size},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines := NewLines(io.Discard)

@@ -10,10 +10,14 @@ import (
 // Prompt is a line of prompts.jsonl: one interactive request's text. Its system
 // prompt stands in a SystemPrompt line further up in the same file.
 type Prompt struct {
-	Prompt       int    `json:"prompt"`        // 0-based, as schedule.jsonl refers to it
-	SystemPrompt *int   `json:"system_prompt"` // null without one
+	Prompt       int  `json:"prompt"`        // 0-based, as schedule.jsonl refers to it
+	SystemPrompt *int `json:"system_prompt"` // null without one
+	// After is the prompt that this one continues, with Answer to it between them; null
+	// for one that begins a conversation.
+	After        *int   `json:"after,omitempty"`
+	Answer       string `json:"answer,omitempty"`
 	User         string `json:"user"`
-	PromptTokens int    `json:"prompt_tokens"` // system prompt, user message and chat template
+	PromptTokens int    `json:"prompt_tokens"` // system prompt, history, user message and chat template
 	MaxTokens    int    `json:"max_tokens"`
 }
 
@@ -48,6 +52,33 @@ type Manifest struct {
 	Profile       spec.Profile `json:"profile"` // resolved
 	Files         []File       `json:"files"`
 	Lengths       []Lengths    `json:"lengths"`
+	// Sources are the files that texts were taken from, Tokenizer the one by which tokens
+	// were counted.
+	Sources   []Source   `json:"sources,omitempty"`
+	Tokenizer *Tokenizer `json:"tokenizer,omitempty"`
+}
+
+// Source is a file of texts.
+type Source struct {
+	Class  string `json:"class"` // interactive or batch
+	File   string `json:"file"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+	Rows   int    `json:"rows"` // with a text
+	// LeftOut are the rows whose text is shorter than isl.min or longer than isl.max.
+	LeftOut int `json:"left_out"`
+	// Dealt is how many conversations were taken. More than Rows less LeftOut means that
+	// some were sent twice, and that the prefix cache finds them.
+	Dealt int `json:"dealt"`
+}
+
+// Tokenizer is a tokenizer.json.
+type Tokenizer struct {
+	File   string `json:"file"`
+	SHA256 string `json:"sha256"`
+	// Template is where the chat template was found; without one the tokens of ChatML's
+	// are added.
+	Template string `json:"template,omitempty"`
 }
 
 // CacheSalt is the cache_salt of the trial's requests, empty for none. All arms of a
@@ -77,6 +108,8 @@ type Lengths struct {
 	Class         string            `json:"class"`    // interactive or batch
 	Quantity      string            `json:"quantity"` // isl or osl
 	Requested     spec.Distribution `json:"requested"`
+	RequestedMean float64           `json:"requested_mean"` // before lengths are clipped, or texts cut
+	RequestedSD   float64           `json:"requested_sd"`
 	N             int               `json:"n"`
 	Mean          float64           `json:"mean"`
 	SD            float64           `json:"sd"`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,11 +46,17 @@ func (f JobFile) Content() ([]byte, error) {
 // Messages returns the chat of a prompt.
 func (s *Set) Messages(prompt int) []openai.Message {
 	p := s.Prompts[prompt]
-	user := openai.Message{Role: "user", Content: p.User}
-	if p.SystemPrompt == nil {
-		return []openai.Message{user}
+	turns := []openai.Message{{Role: "user", Content: p.User}}
+	for p.After != nil {
+		answer := p.Answer
+		p = s.Prompts[*p.After]
+		turns = append(turns, openai.Message{Role: "assistant", Content: answer}, openai.Message{Role: "user", Content: p.User})
 	}
-	return []openai.Message{{Role: "system", Content: s.Systems[*p.SystemPrompt]}, user}
+	if p.SystemPrompt != nil {
+		turns = append(turns, openai.Message{Role: "system", Content: s.Systems[*p.SystemPrompt]})
+	}
+	slices.Reverse(turns)
+	return turns
 }
 
 // ReadManifest reads only the manifest of the folder dir. The error wraps

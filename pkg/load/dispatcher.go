@@ -63,12 +63,17 @@ func (d *dispatcher) request(i int) *Request {
 	prompt := set.Prompts[due.Prompt]
 	id := d.r.cfg.Identity
 	profile := set.Manifest.Profile
+	least := 0
+	if profile.Prompt.MinTokens {
+		least = prompt.MaxTokens
+	}
 	return &Request{
 		ID: fmt.Sprintf("%s-t%d-%d", id.Arm, id.Trial, due.I),
 		Chat: &openai.ChatRequest{
 			Model:         profile.Model,
 			Messages:      set.Messages(due.Prompt),
 			MaxTokens:     prompt.MaxTokens,
+			MinTokens:     least,
 			IgnoreEOS:     profile.Prompt.IgnoreEOS,
 			CacheSalt:     set.Manifest.CacheSalt(),
 			Stream:        true,

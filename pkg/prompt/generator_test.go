@@ -27,23 +27,49 @@ type request struct {
 	Length
 }
 
-func requests(p spec.Profile, seed int64, purpose string, n int) []request {
-	g := New(p.Prompt, p.MaxModelLen, seed, purpose)
+func generator(t testing.TB, o Options) *Generator {
+	t.Helper()
+	if o.Counter == nil {
+		o.Counter = token.Default{}
+	}
+	g, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func next(t testing.TB, g *Generator) Request {
+	t.Helper()
+	r, err := g.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func requests(t testing.TB, p spec.Profile, seed int64, purpose string, n int) []request {
+	t.Helper()
+	g := generator(t, Options{Prompt: p.Prompt, MaxModelLen: p.MaxModelLen, Seed: seed, Purpose: purpose})
 	all := make([]request, n)
 	for i := range all {
-		user, length := g.Next()
-		all[i] = request{user, length}
+		r := next(t, g)
+		all[i] = request{r.User, r.Length}
 	}
 	return all
 }
 
+func systems(s spec.SystemPrompts, seed int64, purpose string) []string {
+	return Systems(s, seed, purpose, token.Default{})
+}
+
 func TestTextHasExactlyItsTokens(t *testing.T) {
-	for _, r := range requests(profile(t), 42, "interactive", 500) {
+	for _, r := range requests(t, profile(t), 42, "interactive", 500) {
 		if got := token.Count(r.user); got != r.ISL {
 			t.Fatalf("%d tokens were asked for, %q has %d", r.ISL, r.user, got)
 		}
 	}
-	for _, text := range Systems(spec.SystemPrompts{Count: 3, Tokens: 777}, 42) {
+	for _, text := range systems(spec.SystemPrompts{Count: 3, Tokens: 777}, 42, "x") {
 		if got := token.Count(text); got != 777 {
 			t.Errorf("a system prompt of 777 tokens has %d", got)
 		}
@@ -62,9 +88,16 @@ func TestRequestFitsTheContext(t *testing.T) {
 		p.Prompt.OSL.Max = p.Prompt.OSL.Min + rapid.IntRange(0, 200).Draw(t, "osl spread")
 		least := p.Prompt.Overhead() + p.Prompt.ISL.Min + p.Prompt.OSL.Min
 		p.MaxModelLen = least + rapid.IntRange(0, 300).Draw(t, "room")
-		g := New(p.Prompt, p.MaxModelLen, 1, "test")
+		g, err := New(Options{Prompt: p.Prompt, MaxModelLen: p.MaxModelLen, Seed: 1, Counter: token.Default{}})
+		if err != nil {
+			t.Fatal(err)
+		}
 		for range 20 {
-			user, l := g.Next()
+			r, err := g.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			user, l := r.User, r.Length
 			chat := token.CountChat([]token.Message{{Role: "user", Content: user}})
 			if chat+l.OSL > p.MaxModelLen {
 				t.Fatalf("%d prompt and %d output tokens do not fit %d", chat, l.OSL, p.MaxModelLen)
@@ -87,42 +120,50 @@ func TestContextCutsThePromptBeforeTheAnswer(t *testing.T) {
 		"the answer only below the shortest prompt": {Length{400, 600}, Length{10, room - 10}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := New(p.Prompt, p.MaxModelLen, 1, "x").fit(test.drawn, p.Prompt.ISL.Min); got != test.want {
+			if got := fit(test.drawn, p.Prompt.ISL.Min, room); got != test.want {
 				t.Errorf("%+v became %+v, want %+v", test.drawn, got, test.want)
 			}
 		})
 	}
-	g := New(p.Prompt, p.MaxModelLen, 1, "x")
-	g.Next()
-	if g.ISL.CappedShare() != 1 || g.OSL.CappedShare() != 0 || g.ISL.ClippedShare() != 0 {
-		t.Errorf("the tallies say %+v and %+v", g.ISL, g.OSL)
+	g := generator(t, Options{Prompt: p.Prompt, MaxModelLen: p.MaxModelLen, Seed: 1})
+	next(t, g)
+	if g.ISL().CappedShare() != 1 || g.OSL().CappedShare() != 0 || g.ISL().ClippedShare() != 0 {
+		t.Errorf("the tallies say %+v and %+v", g.ISL(), g.OSL())
 	}
 }
 
 func TestStreamsAreNamedByPurpose(t *testing.T) {
 	p := profile(t)
-	first := requests(p, 42, "interactive", 50)
-	if !reflect.DeepEqual(first, requests(p, 42, "interactive", 50)) {
+	first := requests(t, p, 42, "interactive", 50)
+	if !reflect.DeepEqual(first, requests(t, p, 42, "interactive", 50)) {
 		t.Error("the same seed and purpose give two results")
 	}
-	if reflect.DeepEqual(first, requests(p, 42, "job A", 50)) || reflect.DeepEqual(first, requests(p, 43, "interactive", 50)) {
+	if reflect.DeepEqual(first, requests(t, p, 42, "job A", 50)) || reflect.DeepEqual(first, requests(t, p, 43, "interactive", 50)) {
 		t.Error("another purpose or seed gives the same requests")
 	}
 	// Another distribution of answers leaves the prompts as they were.
-	for i, r := range requests(profile(t, "prompt.osl.mean=100"), 42, "interactive", 50) {
+	for i, r := range requests(t, profile(t, "prompt.osl.mean=100"), 42, "interactive", 50) {
 		if r.user != first[i].user {
 			t.Fatalf("request %d has another text", i)
 		}
 	}
-	if reflect.DeepEqual(Systems(p.Prompt.SystemPrompts, 42), Systems(p.Prompt.SystemPrompts, 43)) {
+	if reflect.DeepEqual(systems(p.Prompt.SystemPrompts, 42, "x"), systems(p.Prompt.SystemPrompts, 43, "x")) {
 		t.Error("two seeds have the same system prompts")
+	}
+	shared := spec.SystemPrompts{Count: 2, Tokens: 5}
+	if !reflect.DeepEqual(systems(shared, 42, "job A"), systems(shared, 42, "job B")) {
+		t.Error("two jobs do not share their system prompts")
+	}
+	shared.Own = true
+	if reflect.DeepEqual(systems(shared, 42, "job A"), systems(shared, 42, "job B")) {
+		t.Error("two jobs share system prompts that are to be their own")
 	}
 }
 
 func TestPromptsDifferFromTheirFirstBlockOn(t *testing.T) {
 	// A prefix cache of 16-token blocks must find nothing but system prompts.
 	seen := map[string]bool{}
-	for _, r := range requests(profile(t, "prompt.isl.min=16"), 42, "interactive", 5000) {
+	for _, r := range requests(t, profile(t, "prompt.isl.min=16"), 42, "interactive", 5000) {
 		block := strings.Join(strings.Fields(r.user)[:16], " ")
 		if seen[block] {
 			t.Fatalf("two prompts begin with %q", block)
@@ -154,14 +195,14 @@ func TestVocabularyIsPlainAndFixed(t *testing.T) {
 	}
 	// An update of the library that changes its words changes all inputs: published
 	// ones would not be reproduced any more.
-	text := string(newWriter(random.Stream(42, "known answer")).append(nil, 8))
+	text := string(newWriter(random.Stream(42, "known answer"), token.Default{}).append(nil, 8))
 	if len(words) != 734 || text != "range hen pause group fear smell far swim" {
 		t.Errorf("found %d words and the text %q", len(words), text)
 	}
 }
 
 func BenchmarkText(b *testing.B) {
-	w := newWriter(random.Stream(1, "bench"))
+	w := newWriter(random.Stream(1, "bench"), token.Default{})
 	const tokens = 1500
 	buf := w.append(nil, tokens)
 	b.SetBytes(int64(len(buf)))
@@ -174,12 +215,11 @@ func BenchmarkText(b *testing.B) {
 
 func BenchmarkGenerator(b *testing.B) {
 	p := profile(b)
-	g := New(p.Prompt, p.MaxModelLen, 1, "bench")
+	g := generator(b, Options{Prompt: p.Prompt, MaxModelLen: p.MaxModelLen, Seed: 1})
 	b.ReportAllocs()
 	n := 0
 	for b.Loop() {
-		_, l := g.Next()
-		n += l.ISL
+		n += next(b, g).ISL
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "tokens/s")
 }
@@ -193,10 +233,10 @@ func TestARequestOfAGivenLengthIsThatLongWhereItFits(t *testing.T) {
 		"the prompt gives way":             {Length{5000, 200}, Length{room - 200, 200}},
 		"an answer longer than everything": {Length{5000, 9000}, Length{1, room - 1}},
 	} {
-		g := New(p.Prompt, p.MaxModelLen, 1, "x")
-		user, got := g.Sized(test.asked)
-		if got != test.want || token.Count(user) != got.ISL || g.ISL.N != 1 || g.OSL.N != 1 {
-			t.Errorf("%s: %+v became %+v of %d tokens, want %+v", name, test.asked, got, token.Count(user), test.want)
+		g := generator(t, Options{Prompt: p.Prompt, MaxModelLen: p.MaxModelLen, Seed: 1})
+		r, err := g.Sized(test.asked)
+		if n := token.Count(r.User); err != nil || r.Length != test.want || n != r.ISL || g.ISL().N != 1 || g.OSL().N != 1 {
+			t.Errorf("%s: %+v became %+v of %d tokens (%v), want %+v", name, test.asked, r.Length, n, err, test.want)
 		}
 	}
 }

@@ -4,22 +4,14 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"bgbench/pkg/spec"
 )
 
 // Moments are mean and standard deviation.
 type Moments struct{ Mean, SD float64 }
-
-// Requested returns the moments that d asks for before it is clipped and rounded.
-func Requested(d spec.Distribution) Moments {
-	switch d.Type {
-	case spec.Uniform:
-		n := float64(d.Max - d.Min + 1)
-		return Moments{float64(d.Min+d.Max) / 2, math.Sqrt((n*n - 1) / 12)}
-	default:
-		return Moments{d.Mean, d.SD}
-	}
-}
 
 // sampler draws lengths of one distribution.
 type sampler struct {
@@ -27,18 +19,50 @@ type sampler struct {
 	rng *rand.Rand
 	// mu and sigma are the moments of the logarithm of a log-normal.
 	mu, sigma float64
+	// other draws what gonum has.
+	other interface{ Rand() float64 }
+	// lengths are those of an empirical distribution.
+	lengths []float64
 }
 
-func newSampler(d spec.Distribution, src rand.Source) sampler {
+func newSampler(d spec.Distribution, src rand.Source) (sampler, error) {
 	s := sampler{d: d, rng: rand.New(src)}
-	if d.Type == spec.Lognormal {
+	switch d.Type {
+	case spec.Lognormal:
 		// The log-normal that has arithmetic mean m and standard deviation s
 		// (inference-perf, sample_from_distribution).
-		variance := math.Log1p(math.Pow(d.SD/d.Mean, 2))
-		s.mu = math.Log(d.Mean) - variance/2
+		m := d.Mean - float64(d.Shift)
+		variance := math.Log1p(math.Pow(d.SD/m, 2))
+		s.mu = math.Log(m) - variance/2
 		s.sigma = math.Sqrt(variance)
+	case spec.PoissonOf:
+		s.other = distuv.Poisson{Lambda: d.Mean, Src: src}
+	case spec.GammaOf:
+		// Shape (m/s)² and rate m/s² have mean m and standard deviation s.
+		s.other = distuv.Gamma{Alpha: math.Pow(d.Mean/d.SD, 2), Beta: d.Mean / (d.SD * d.SD), Src: src}
+	case spec.Empirical:
+		var err error
+		if s.lengths, err = readLengths(d.File); err != nil {
+			return sampler{}, err
+		}
 	}
-	return s
+	return s, nil
+}
+
+// requested returns the moments that are asked for before lengths are clipped and
+// rounded.
+func (s sampler) requested() Moments {
+	switch s.d.Type {
+	case spec.Uniform:
+		n := float64(s.d.Max - s.d.Min + 1)
+		return Moments{float64(s.d.Min+s.d.Max) / 2, math.Sqrt((n*n - 1) / 12)}
+	case spec.PoissonOf:
+		return Moments{s.d.Mean, math.Sqrt(s.d.Mean)}
+	case spec.Empirical:
+		mean, variance := stat.PopMeanVariance(s.lengths, nil)
+		return Moments{mean, math.Sqrt(variance)}
+	}
+	return Moments{s.d.Mean, s.d.SD}
 }
 
 // next draws a length and says whether it had to be cut to [min, max].
@@ -50,8 +74,12 @@ func (s sampler) next() (tokens int, clipped bool) {
 		return s.d.Min + s.rng.IntN(s.d.Max-s.d.Min+1), false
 	case spec.Normal:
 		return s.clip(s.d.Mean + s.d.SD*s.rng.NormFloat64())
+	case spec.PoissonOf, spec.GammaOf:
+		return s.clip(s.other.Rand())
+	case spec.Empirical:
+		return s.clip(s.lengths[s.rng.IntN(len(s.lengths))])
 	default:
-		return s.clip(math.Exp(s.mu + s.sigma*s.rng.NormFloat64()))
+		return s.clip(float64(s.d.Shift) + math.Exp(s.mu+s.sigma*s.rng.NormFloat64()))
 	}
 }
 

@@ -10,8 +10,16 @@ import (
 	"bgbench/pkg/spec"
 )
 
+func sampling(d spec.Distribution, seed int64) sampler {
+	s, err := newSampler(d, random.Stream(seed, "test"))
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
 func draw(d spec.Distribution, seed int64, n int) Tally {
-	s := newSampler(d, random.Stream(seed, "test"))
+	s := sampling(d, seed)
 	var t Tally
 	for range n {
 		tokens, clipped := s.next()
@@ -74,7 +82,7 @@ func TestLognormalHasInferencePerfsMoments(t *testing.T) {
 func TestNormalIsClippedNotRejected(t *testing.T) {
 	// 10.7 % of a normal(1500, 1200) lie below 10, and stay as 10.
 	d := spec.Distribution{Type: spec.Normal, Mean: 1500, SD: 1200, Min: 10, Max: 4096}
-	s := newSampler(d, random.Stream(42, "test"))
+	s := sampling(d, 42)
 	const n = 200_000
 	atMin := 0
 	for range n {
@@ -91,7 +99,7 @@ func TestUniformReachesBothEndsEqually(t *testing.T) {
 	if got.Min != 3 || got.Max != 12 || got.Clipped != 0 {
 		t.Errorf("found %d to %d, %d clipped", got.Min, got.Max, got.Clipped)
 	}
-	want := Requested(d)
+	want := sampling(d, 1).requested()
 	near(t, "requested deviation", want.SD, math.Sqrt(99.0/12), 1e-12)
 	near(t, "mean", got.Realised().Mean, want.Mean, 0.05)
 	near(t, "deviation", got.Realised().SD, want.SD, 0.05)

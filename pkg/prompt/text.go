@@ -1,22 +1,42 @@
 package prompt
 
-import "math/rand/v2"
+import (
+	"bytes"
+	"math/rand/v2"
+
+	"bgbench/pkg/token"
+)
 
 // writer makes texts of an exact number of tokens.
 type writer struct {
-	words []string
-	src   rand.Source
+	words   []string
+	src     rand.Source
+	counter token.Counter
 }
 
-func newWriter(src rand.Source) writer { return writer{vocabulary(), src} }
+func newWriter(src rand.Source, counter token.Counter) writer {
+	return writer{vocabulary(), src, counter}
+}
 
-// append appends tokens words, joined by spaces, to dst (BenchmarkText).
+// text returns a text of so many tokens.
+func (w writer) text(tokens int) string { return string(w.append(nil, tokens)) }
+
+// append appends a text of so many tokens to dst (BenchmarkText). A word is one token of
+// the default counter; by another the text is made shorter or longer until it fits.
 func (w writer) append(dst []byte, tokens int) []byte {
+	if _, ok := w.counter.(token.Default); ok {
+		return w.appendWords(dst, tokens)
+	}
+	return append(dst, w.adjusted(tokens)...)
+}
+
+// appendWords appends n words, joined by spaces.
+func (w writer) appendWords(dst []byte, words int) []byte {
 	// Sixteen random bits choose a word: multiplied by the number of words, their
 	// upper half is an index. The bias is below one in 65536 / len(words).
 	n := uint64(len(w.words))
 	var bits uint64
-	for i := range tokens {
+	for i := range words {
 		if i%4 == 0 {
 			bits = w.src.Uint64()
 		}
@@ -27,4 +47,42 @@ func (w writer) append(dst []byte, tokens int) []byte {
 		bits >>= 16
 	}
 	return dst
+}
+
+// maxAdjustments is far above what words of one or two tokens each take.
+const maxAdjustments = 32
+
+// adjusted is a text of as many tokens as the counter says, or of as few fewer as words
+// allow.
+func (w writer) adjusted(tokens int) []byte {
+	text := w.appendWords(nil, tokens)
+	for range maxAdjustments {
+		over := w.counter.Count(string(text)) - tokens
+		switch {
+		case over == 0:
+			return text
+		case over < 0:
+			text = append(text, ' ')
+			text = w.appendWords(text, -over)
+		default:
+			text = dropWords(text, over)
+		}
+	}
+	for w.counter.Count(string(text)) > tokens {
+		text = dropWords(text, 1)
+	}
+	return text
+}
+
+// dropWords takes off words at the end: at least one, and half of n, because none is
+// known to have more than two tokens.
+func dropWords(text []byte, n int) []byte {
+	for range max(1, n/2) {
+		i := bytes.LastIndexByte(text, ' ')
+		if i < 0 {
+			return text[:0]
+		}
+		text = text[:i]
+	}
+	return text
 }

@@ -27,6 +27,10 @@ func decodeExperiment(t *tree, complete bool) (Experiment, error) {
 	if len(faults) > 0 {
 		return Experiment{}, faults.err(string(experimentKind), e.Name, origins)
 	}
+	e.Profile.splitJobs()
+	for i := range e.Points {
+		e.Points[i].Profile.splitJobs()
+	}
 	return e, e.validate(origins)
 }
 

@@ -58,6 +58,7 @@ func decodeProfile(t *tree, complete bool) (Profile, error) {
 	var p Profile
 	faults, origins := decodeInto(t, &p, complete)
 	if len(faults) == 0 {
+		p.splitJobs()
 		faults = p.problems()
 	}
 	return p, faults.err(string(profileKind), p.Name, origins)

@@ -3,6 +3,7 @@ package spec
 import (
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -49,7 +50,7 @@ func TestSetChangesAnyKey(t *testing.T) {
 	want.Interactive.Phases[0].Rate = 20
 	want.Interactive.Phases[1].Duration = 90e9
 	want.Prompt.ISL.Mean, want.Prompt.ISL.SD = 99, 15
-	want.Batch.Jobs = []Job{{"Z", 3, 3600e9}}
+	want.Batch.Jobs = []Job{{Name: "Z", Requests: 3, Window: 3600e9}}
 	want.Model = `org/model: the "best" # yet`
 	want.Description = "12"
 	want.Seed = 8
@@ -202,5 +203,36 @@ func roundTrip(t *testing.T, p Profile) {
 	}
 	if !reflect.DeepEqual(p, again) {
 		t.Errorf("wrote %+v, read %+v\n%s", p, again, data)
+	}
+}
+
+func TestAJobThatIsTooLargeForAFileIsSplit(t *testing.T) {
+	for name, c := range map[string]struct {
+		sets []string
+		want []Job
+	}{
+		"into as few equal parts as lines allow": {
+			[]string{"batch.jobs=[{name: A, requests: 100001, window: 1h}, {name: B, requests: 50000, window: 2h}]",
+				"prompt.isl={type: fixed, mean: 5, sd: 0, min: 1}", "prompt.systemPrompts={count: 0, tokens: 0}"},
+			[]Job{{"A-1", 33333, 3600e9, "A"}, {"A-2", 33334, 3600e9, "A"}, {"A-3", 33334, 3600e9, "A"}, {"B", 50000, 7200e9, ""}},
+		},
+		"where the longest prompts would not fit": {
+			[]string{"batch.jobs=[{name: A, requests: 5000, window: 1h}]", "prompt.isl={type: uniform, min: 1, max: 8000, mean: 0, sd: 0}", "maxModelLen=32768"},
+			[]Job{{"A-1", 2500, 3600e9, "A"}, {"A-2", 2500, 3600e9, "A"}},
+		},
+	} {
+		p, err := LoadProfile("ci", c.sets)
+		if err != nil || !reflect.DeepEqual(p.Batch.Jobs, c.want) {
+			t.Errorf("%s: found %+v, %v, want %+v", name, p.Batch.Jobs, err, c.want)
+		}
+		again := p
+		again.splitJobs()
+		if !reflect.DeepEqual(again, p) {
+			t.Errorf("%s: parts were split once more: %+v", name, again.Batch.Jobs)
+		}
+	}
+	_, err := LoadProfile("ci", []string{"batch.jobs=[{name: A, requests: 60000, window: 1h}, {name: A-1, requests: 1, window: 1h}]"})
+	if err == nil || !strings.Contains(err.Error(), `"A-1" is taken by an earlier one`) {
+		t.Errorf("a job that is called as a part of another: found %v", err)
 	}
 }

@@ -10,7 +10,10 @@ type Profile struct {
 	// constants up by the same name.
 	Model string `yaml:"model" json:"model"`
 	// MaxModelLen bounds system prompt + ISL + OSL + chat template, in tokens.
-	MaxModelLen int         `yaml:"maxModelLen" json:"maxModelLen"`
+	MaxModelLen int `yaml:"maxModelLen" json:"maxModelLen"`
+	// Tokenizer is the tokenizer.json of the model, by which tokens are counted; without
+	// it, by the rules of pkg/token. It is found from the folder where bg-gen runs.
+	Tokenizer   string      `yaml:"tokenizer,omitempty" json:"tokenizer,omitempty"`
 	Prompt      Prompt      `yaml:"prompt" json:"prompt"`
 	Interactive Interactive `yaml:"interactive" json:"interactive"`
 	Batch       Batch       `yaml:"batch" json:"batch"`
@@ -28,6 +31,13 @@ type Prompt struct {
 	SystemPrompts SystemPrompts `yaml:"systemPrompts" json:"systemPrompts"`
 	// IgnoreEOS asks the server to generate exactly OSL tokens.
 	IgnoreEOS bool `yaml:"ignoreEOS" json:"ignoreEOS"`
+	// MinTokens asks it for at least OSL, by min_tokens, where it knows that key but not
+	// ignore_eos.
+	MinTokens bool `yaml:"minTokens,omitempty" json:"minTokens,omitempty"`
+	// Source has the texts of another place than the generator; nil for its own words.
+	Source *Source `yaml:"source,omitempty" json:"source,omitempty"`
+	// Conversation makes turns of the requests; nil where each stands alone.
+	Conversation *Conversation `yaml:"conversation,omitempty" json:"conversation,omitempty"`
 	// CacheSalt sends vLLM's cache_salt with every request, the same for all of a trial:
 	// its requests share prefixes with each other and with nothing that ran before.
 	CacheSalt bool `yaml:"cacheSalt" json:"cacheSalt"`
@@ -39,6 +49,8 @@ type ClassPrompt struct {
 	ISL           *Distribution  `yaml:"isl,omitempty" json:"isl,omitempty"`
 	OSL           *Distribution  `yaml:"osl,omitempty" json:"osl,omitempty"`
 	SystemPrompts *SystemPrompts `yaml:"systemPrompts,omitempty" json:"systemPrompts,omitempty"`
+	Source        *Source        `yaml:"source,omitempty" json:"source,omitempty"`
+	Conversation  *Conversation  `yaml:"conversation,omitempty" json:"conversation,omitempty"`
 }
 
 // over is p with the parts that c has in their place.
@@ -51,6 +63,12 @@ func (c ClassPrompt) over(p Prompt) Prompt {
 	}
 	if c.SystemPrompts != nil {
 		p.SystemPrompts = *c.SystemPrompts
+	}
+	if c.Source != nil {
+		p.Source = c.Source
+	}
+	if c.Conversation != nil {
+		p.Conversation = c.Conversation
 	}
 	return p
 }
@@ -65,11 +83,17 @@ func (p Profile) BatchPrompt() Prompt { return p.Batch.Prompt.over(p.Prompt) }
 // the distribution before it is clipped to [Min, Max] and rounded, as
 // inference-perf defines them.
 type Distribution struct {
-	Type string  `yaml:"type" json:"type"` // fixed, uniform, normal or lognormal
+	Type string  `yaml:"type" json:"type"` // fixed, uniform, normal, lognormal, poisson, gamma or empirical
 	Mean float64 `yaml:"mean" json:"mean"`
 	SD   float64 `yaml:"sd" json:"sd"`
 	Min  int     `yaml:"min" json:"min"`
 	Max  int     `yaml:"max" json:"max"`
+	// Shift is added to what is drawn with a mean of Mean - Shift, as inference-perf's
+	// random data have it with Shift = Min; of a lognormal.
+	Shift int `yaml:"shift,omitempty" json:"shift,omitempty"`
+	// File holds the lengths of an empirical distribution, a number a line; it is found
+	// from the folder where bg-gen runs.
+	File string `yaml:"file,omitempty" json:"file,omitempty"`
 }
 
 // SystemPrompts are shared by the requests of all classes that have as many of the
@@ -77,6 +101,8 @@ type Distribution struct {
 type SystemPrompts struct {
 	Count  int `yaml:"count" json:"count"`
 	Tokens int `yaml:"tokens" json:"tokens"`
+	// Own gives each job, and the interactive traffic, as many of its own.
+	Own bool `yaml:"own,omitempty" json:"own,omitempty"`
 }
 
 // Interactive is the open-loop schedule: the phases in order, repeated Cycles times.
@@ -139,6 +165,9 @@ type Job struct {
 	Name     string   `yaml:"name" json:"name"`
 	Requests int      `yaml:"requests" json:"requests"`
 	Window   Duration `yaml:"window" json:"window"` // completion_window
+	// Of names the job that was too large for one file of the batch gateway and of which
+	// this is a part, a job of its own with the same window.
+	Of string `yaml:"of,omitempty" json:"of,omitempty"`
 }
 
 // Drain bounds the wait after the last due time.

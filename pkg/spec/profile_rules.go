@@ -9,10 +9,9 @@ import (
 )
 
 const (
-	// maxJobRequests is the line limit of an input file (llm-d batch gateway,
-	// fileAPI.maxLineCount).
-	maxJobRequests = 50_000
-	// maxInteractiveRequests keeps a slip of the pen from filling the disk.
+	// maxJobRequests and maxInteractiveRequests keep a slip of the pen from filling the
+	// disk.
+	maxJobRequests         = 5_000_000
 	maxInteractiveRequests = 5_000_000
 )
 
@@ -56,6 +55,16 @@ func (p Profile) promptProblems(is *problems) {
 			systemPrompts++
 			c.SystemPrompts.problems(is, join(c.at, "systemPrompts"))
 		}
+		c.Source.problems(is, join(c.at, "source"))
+		c.Conversation.problems(is, join(c.at, "conversation"))
+	}
+	p.Prompt.Source.problems(is, "prompt.source")
+	p.Prompt.Conversation.problems(is, "prompt.conversation")
+	if p.InteractivePrompt().Source != nil || p.InteractivePrompt().Conversation != nil {
+		for i, phase := range p.Interactive.Phases {
+			is.check(phase.Trace == nil || !phase.Trace.Lengths, join("interactive.phases", strconv.Itoa(i))+".trace.lengths",
+				"found true, expected false: texts of a source, and turns of a conversation, have lengths of their own")
+		}
 	}
 	if isl < len(own) {
 		p.Prompt.ISL.problems(is, "prompt.isl")
@@ -98,6 +107,9 @@ const (
 	Uniform   = "uniform"   // each whole number in [Min, Max] equally likely; Mean and SD follow
 	Normal    = "normal"    // Gaussian, then clipped
 	Lognormal = "lognormal" // log-normal, then clipped
+	PoissonOf = "poisson"   // Poisson, then clipped; SD follows
+	GammaOf   = "gamma"     // gamma, then clipped
+	Empirical = "empirical" // each number of File equally likely, then clipped; Mean and SD follow
 )
 
 func (d Distribution) problems(is *problems, path string) {
@@ -109,18 +121,29 @@ func (d Distribution) problems(is *problems, path string) {
 		d.meanInside(is, path)
 		is.check(d.Mean == math.Trunc(d.Mean), join(path, "mean"), "found %s, expected a whole number of tokens", decimal(d.Mean))
 		is.check(d.SD == 0, join(path, "sd"), "found %s, expected 0: a fixed length does not vary", decimal(d.SD))
-	case Uniform:
+	case Uniform, Empirical:
 		for _, m := range []struct {
 			key   string
 			value float64
 		}{{"mean", d.Mean}, {"sd", d.SD}} {
-			is.check(m.value == 0, join(path, m.key), "found %s, expected 0: that of a uniform length follows from min and max", decimal(m.value))
+			is.check(m.value == 0, join(path, m.key), "found %s, expected 0: that of a %s length follows from %s", decimal(m.value), d.Type,
+				map[string]string{Uniform: "min and max", Empirical: "its file"}[d.Type])
 		}
 	case Normal, Lognormal:
 		d.meanInside(is, path)
+	case PoissonOf:
+		d.meanInside(is, path)
+		is.check(d.SD == 0, join(path, "sd"), "found %s, expected 0: that of a Poisson length is the root of its mean", decimal(d.SD))
+	case GammaOf:
+		d.meanInside(is, path)
+		is.check(d.SD > 0, join(path, "sd"), "found %s, expected more than 0", decimal(d.SD))
 	default:
-		is.oneOf(join(path, "type"), d.Type, Fixed, Uniform, Normal, Lognormal)
+		is.oneOf(join(path, "type"), d.Type, Fixed, Uniform, Normal, Lognormal, PoissonOf, GammaOf, Empirical)
 	}
+	is.check(d.Type == Empirical || d.File == "", join(path, "file"), "found %q, expected none: only type %s has it", d.File, Empirical)
+	is.check(d.Type != Empirical || d.File != "", join(path, "file"), "found nothing, expected a file of lengths, a number a line")
+	is.check(d.Type == Lognormal || d.Shift == 0, join(path, "shift"), "found %d, expected none: only type %s has it", d.Shift, Lognormal)
+	is.check(d.Shift == 0 || d.Shift > 0 && float64(d.Shift) < d.Mean, join(path, "shift"), "found %d, expected 0 up to the mean", d.Shift)
 }
 
 func (d Distribution) meanInside(is *problems, path string) {
@@ -172,7 +195,7 @@ func (b Batch) problems(is *problems, path string) {
 		at := join(join(path, "jobs"), strconv.Itoa(i))
 		names.add(is, join(at, "name"), job.Name)
 		is.check(job.Requests >= 1 && job.Requests <= maxJobRequests, join(at, "requests"),
-			"found %d, expected 1 to %d, the batch gateway's limit of lines in a file", job.Requests, maxJobRequests)
+			"found %d, expected 1 to %d", job.Requests, maxJobRequests)
 		is.check(job.Window > 0, join(at, "window"), "found %s, expected more than 0", job.Window)
 	}
 }

@@ -43,7 +43,7 @@ func TestProfileFaultsNameTheKeyAndWhatWasExpected(t *testing.T) {
 		"a request timeout of nothing":      {[]string{"interactive.requestTimeout=0s"}, "found 0s, expected more than 0"},
 		"two jobs whose files would be one": {[]string{"batch.jobs.B.name=a"}, `"a" is taken by an earlier one, "A"`},
 		"a job name that leaves its folder": {[]string{"batch.jobs.A.name=../x"}, `found "../x", expected up to 63 letters`},
-		"more lines than the gateway takes": {[]string{"batch.jobs.A.requests=50001"}, "found 50001, expected 1 to 50000"},
+		"a job that fills the disk":         {[]string{"batch.jobs.A.requests=5000001"}, "found 5000001, expected 1 to 5000000"},
 		"a window of nothing":               {[]string{"batch.jobs.A.window=0s"}, "found 0s, expected more than 0"},
 		"a negative lead":                   {[]string{"batch.lead=-1s"}, "found -1s, expected 0 or more"},
 		"a negative drain":                  {[]string{"drain.jobs=-1s"}, "found -1s, expected 0 or more"},

@@ -47,6 +47,7 @@ func (t Trial) Write(dir string) (m inputs.Manifest, drawn bool, err error) {
 	if m.Lengths, err = drawing.files(folder); err != nil {
 		return inputs.Manifest{}, false, err
 	}
+	m.Sources, m.Tokenizer = drawing.texts.sources(), drawing.tokenizer
 	m, err = folder.Commit(m)
 	return m, err == nil, err
 }

@@ -5,10 +5,12 @@ import (
 	"io"
 
 	"bgbench/pkg/inputs"
+	"bgbench/pkg/openai"
 	"bgbench/pkg/prompt"
 	"bgbench/pkg/record"
 	"bgbench/pkg/schedule"
 	"bgbench/pkg/spec"
+	"bgbench/pkg/token"
 )
 
 // Trial is what is to be drawn.
@@ -51,22 +53,46 @@ type drawing struct {
 	Trial
 	salt        string
 	arrivals    []schedule.Arrival
+	counter     token.Counter
+	tokenizer   *inputs.Tokenizer
+	texts       texts
+	systems     []string // of the interactive requests
 	interactive *prompt.Generator
-	batchISL    prompt.Tally
-	batchOSL    prompt.Tally
+	// What the jobs together asked for and were given; their moments asked for are those
+	// of the first.
+	batchISL, batchOSL           prompt.Tally
+	batchAskedISL, batchAskedOSL prompt.Moments
 }
+
+// interactivePurpose names the streams of the interactive requests.
+const interactivePurpose = "interactive"
 
 func (t Trial) start() (*drawing, error) {
 	arrivals, err := schedule.Draw(t.Profile.Interactive, t.seed())
 	if err != nil {
 		return nil, err
 	}
-	return &drawing{
-		Trial:       t,
-		salt:        t.manifest().CacheSalt(),
-		arrivals:    arrivals,
-		interactive: prompt.New(t.Profile.InteractivePrompt(), t.Profile.MaxModelLen, t.seed(), "interactive"),
-	}, nil
+	d := &drawing{Trial: t, salt: t.manifest().CacheSalt(), arrivals: arrivals, counter: token.Default{}}
+	if err := d.readTexts(); err != nil {
+		return nil, err
+	}
+	d.interactive, d.systems, err = d.generator(record.ClassInteractive, interactivePurpose, len(arrivals))
+	return d, err
+}
+
+// generator returns the generator of a purpose that has at most so many requests, and
+// its system prompts.
+func (d *drawing) generator(class, purpose string, requests int) (*prompt.Generator, []string, error) {
+	asked := d.Profile.InteractivePrompt()
+	if class == record.ClassBatch {
+		asked = d.Profile.BatchPrompt()
+	}
+	systems := prompt.Systems(asked.SystemPrompts, d.seed(), purpose, d.counter)
+	g, err := prompt.New(prompt.Options{
+		Prompt: asked, MaxModelLen: d.Profile.MaxModelLen, Seed: d.seed(), Purpose: purpose,
+		Counter: d.counter, Systems: systems, Rows: d.texts.deal(class, requests),
+	})
+	return g, systems, err
 }
 
 // files writes all files of the folder and returns how long the requests came out.
@@ -87,24 +113,27 @@ func (d *drawing) files(folder *inputs.Folder) ([]inputs.Lengths, error) {
 }
 
 // prompts writes a prompt an arrival: no text is sent twice, so the prefix cache
-// finds system prompts and nothing else.
+// finds system prompts, the history of conversations and nothing else.
 func (d *drawing) prompts(lines *inputs.Lines) error {
-	asked := d.Profile.InteractivePrompt()
-	systems := prompt.Systems(asked.SystemPrompts, d.seed())
-	for i, text := range systems {
-		if err := lines.SystemPrompt(inputs.SystemPrompt{SystemPrompt: i, Text: text, Tokens: asked.SystemPrompts.Tokens}); err != nil {
+	for i, text := range d.systems {
+		if err := lines.SystemPrompt(inputs.SystemPrompt{SystemPrompt: i, Text: text, Tokens: d.counter.Count(text)}); err != nil {
 			return err
 		}
 	}
-	overhead := asked.Overhead()
+	overhead := d.Profile.InteractivePrompt().Overhead()
 	for i, a := range d.arrivals {
-		p := inputs.Prompt{Prompt: i}
-		if n := len(systems); n > 0 {
-			system := i % n
+		r, err := d.request(a, overhead)
+		if err != nil {
+			return err
+		}
+		p := inputs.Prompt{Prompt: i, Answer: r.Answer, User: r.User, PromptTokens: r.PromptTokens, MaxTokens: r.OSL}
+		if n := len(d.systems); n > 0 {
+			system := r.Conversation % n
 			p.SystemPrompt = &system
 		}
-		user, length := d.request(a, overhead)
-		p.User, p.PromptTokens, p.MaxTokens = user, overhead+length.ISL, length.OSL
+		if r.After >= 0 {
+			p.After = &r.After
+		}
 		if err := lines.Prompt(p); err != nil {
 			return err
 		}
@@ -113,7 +142,7 @@ func (d *drawing) prompts(lines *inputs.Lines) error {
 }
 
 // request makes the text of an arrival, as long as its trace says if it has one.
-func (d *drawing) request(a schedule.Arrival, overhead int) (user string, length prompt.Length) {
+func (d *drawing) request(a schedule.Arrival, overhead int) (prompt.Request, error) {
 	if a.InputTokens > 0 {
 		return d.interactive.Sized(prompt.Length{ISL: max(1, a.InputTokens-overhead), OSL: a.OutputTokens})
 	}
@@ -142,22 +171,34 @@ func (d *drawing) schedule(lines *inputs.Lines) error {
 
 func (d *drawing) job(lines *inputs.Lines, job spec.Job) error {
 	asked := d.Profile.BatchPrompt()
-	systems := prompt.Systems(asked.SystemPrompts, d.seed())
-	g := prompt.New(asked, d.Profile.MaxModelLen, d.seed(), "job "+job.Name)
-	line := inputs.JobLine{Model: d.Profile.Model, IgnoreEOS: asked.IgnoreEOS, CacheSalt: d.salt}
+	g, systems, err := d.generator(record.ClassBatch, "job "+job.Name, job.Requests)
+	if err != nil {
+		return err
+	}
+	line := inputs.JobLine{Model: d.Profile.Model, IgnoreEOS: asked.IgnoreEOS, MinTokens: asked.MinTokens, CacheSalt: d.salt}
 	for i := range job.Requests {
-		if n := len(systems); n > 0 {
-			line.System = systems[i%n]
+		r, err := g.Next()
+		if err != nil {
+			return err
 		}
-		user, length := g.Next()
+		if n := len(systems); n > 0 {
+			line.System = systems[r.Conversation%n]
+		}
 		line.CustomID = fmt.Sprintf("%s-%06d", job.Name, i)
-		line.User, line.MaxTokens = user, length.OSL
+		line.History = line.History[:0]
+		for _, m := range r.History {
+			line.History = append(line.History, openai.Message(m))
+		}
+		line.User, line.MaxTokens = r.User, r.OSL
 		if err := lines.Job(line); err != nil {
 			return err
 		}
 	}
-	d.batchISL.Merge(g.ISL)
-	d.batchOSL.Merge(g.OSL)
+	d.batchISL.Merge(g.ISL())
+	d.batchOSL.Merge(g.OSL())
+	if d.batchAskedISL == (prompt.Moments{}) {
+		d.batchAskedISL, d.batchAskedOSL = g.Requested()
+	}
 	return nil
 }
 
@@ -165,26 +206,29 @@ func (d *drawing) job(lines *inputs.Lines, job spec.Job) error {
 // have the same lengths.
 func (d *drawing) scheduled() []inputs.Lengths {
 	asked := d.Profile.InteractivePrompt()
+	isl, osl := d.interactive.Requested()
 	return []inputs.Lengths{
-		lengths(record.ClassInteractive, "isl", asked.ISL, d.interactive.ISL),
-		lengths(record.ClassInteractive, "osl", asked.OSL, d.interactive.OSL),
+		lengths(record.ClassInteractive, "isl", asked.ISL, isl, d.interactive.ISL()),
+		lengths(record.ClassInteractive, "osl", asked.OSL, osl, d.interactive.OSL()),
 	}
 }
 
 func (d *drawing) batch() []inputs.Lengths {
 	asked := d.Profile.BatchPrompt()
 	return []inputs.Lengths{
-		lengths(record.ClassBatch, "isl", asked.ISL, d.batchISL),
-		lengths(record.ClassBatch, "osl", asked.OSL, d.batchOSL),
+		lengths(record.ClassBatch, "isl", asked.ISL, d.batchAskedISL, d.batchISL),
+		lengths(record.ClassBatch, "osl", asked.OSL, d.batchAskedOSL, d.batchOSL),
 	}
 }
 
-func lengths(class, quantity string, requested spec.Distribution, t prompt.Tally) inputs.Lengths {
+func lengths(class, quantity string, requested spec.Distribution, asked prompt.Moments, t prompt.Tally) inputs.Lengths {
 	m := t.Realised()
 	return inputs.Lengths{
 		Class:         class,
 		Quantity:      quantity,
 		Requested:     requested,
+		RequestedMean: asked.Mean,
+		RequestedSD:   asked.SD,
 		N:             t.N,
 		Mean:          m.Mean,
 		SD:            m.SD,

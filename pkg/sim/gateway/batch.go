@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"bgbench/pkg/batchfile"
 	"bgbench/pkg/openai"
 	"bgbench/pkg/sim/kernel"
 )
@@ -41,11 +42,6 @@ type BatchList struct {
 }
 
 const anchorCreatedAt = "created_at"
-
-// Endpoints that a batch may name.
-var batchEndpoints = [...]string{
-	"/v1/responses", "/v1/chat/completions", "/v1/embeddings", "/v1/completions", "/v1/moderations",
-}
 
 // Limits on metadata, in bytes although the messages say characters.
 const (
@@ -114,7 +110,7 @@ func validateCreate(req openai.CreateBatch) (window time.Duration, _ *APIError) 
 	if req.Endpoint == "" {
 		return 0, BadRequest("endpoint is required")
 	}
-	if !slices.Contains(batchEndpoints[:], req.Endpoint) {
+	if !batchfile.IsEndpoint(req.Endpoint) {
 		return 0, BadRequest("invalid endpoint: %s", req.Endpoint)
 	}
 	if req.InputFileID == "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"bgbench/pkg/batchfile"
 	"bgbench/pkg/spec"
 )
 
@@ -58,8 +59,6 @@ type Limits struct {
 const (
 	DefaultTenant       = "default"
 	defaultTenantHeader = "X-MaaS-Username"
-	defaultMaxSize      = 200 << 20
-	defaultMaxLines     = 50_000
 	defaultEndpointURL  = "http://inference-gateway"
 	// defaultRequestTimeout is the HTTP client's when requestTimeout is 0.
 	defaultRequestTimeout = 5 * time.Minute
@@ -85,10 +84,10 @@ func (c *Config) fillDefaults() {
 		}
 	}
 	if c.Limits.MaxSizeBytes == 0 {
-		c.Limits.MaxSizeBytes = defaultMaxSize
+		c.Limits.MaxSizeBytes = batchfile.MaxBytes
 	}
 	if c.Limits.MaxLineCount == 0 {
-		c.Limits.MaxLineCount = defaultMaxLines
+		c.Limits.MaxLineCount = batchfile.MaxLines
 	}
 	if c.RequestTimeout == 0 {
 		c.RequestTimeout = spec.Duration(defaultRequestTimeout)

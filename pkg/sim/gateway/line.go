@@ -3,28 +3,10 @@ package gateway
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 
+	"bgbench/pkg/batchfile"
 	"bgbench/pkg/openai"
 )
-
-// planRequestLine is what ingestion reads of an input line. Its name and shape are
-// upstream's because encoding/json puts them into its errors.
-type planRequestLine struct {
-	CustomID string `json:"custom_id"`
-	Method   string `json:"method"`
-	URL      string `json:"url"`
-	Body     struct {
-		Model    string `json:"model"`
-		Stream   *bool  `json:"stream"`
-		Messages []struct {
-			Role    string `json:"role"`
-			Content string `json:"content"`
-		} `json:"messages"`
-	} `json:"body"`
-}
 
 // line is an input line after validation.
 type line struct {
@@ -47,23 +29,9 @@ func parseLine(text string) (line, error) {
 			return line{}, err
 		}
 	}
-	switch {
-	case s.customID == "":
-		return line{}, errors.New("custom_id is required")
-	case s.method == "":
-		return line{}, errors.New("method is required")
-	case s.method != "POST":
-		return line{}, fmt.Errorf("invalid method: %s", s.method)
-	case s.url == "":
-		return line{}, errors.New("url is required")
-	case !strings.HasPrefix(s.url, "/") || strings.HasPrefix(s.url, "//") || strings.Contains(s.url, "://"):
-		return line{}, fmt.Errorf("url must be a relative path: %s", s.url)
-	case !slices.Contains(batchEndpoints[:], s.url):
-		return line{}, fmt.Errorf("invalid endpoint: %s", s.url)
-	case s.model == "":
-		return line{}, errors.New("model id is empty")
-	case s.stream:
-		return line{}, fmt.Errorf("streaming is not supported in batch requests (model: %s)", s.model)
+	read := batchfile.Line{CustomID: s.customID, Method: s.method, URL: s.url, Model: s.model, Stream: s.stream}
+	if fault, ok := read.Fault(); ok {
+		return line{}, errors.New(fault.Processor)
 	}
 	l := line{customID: s.customID, url: s.url, model: s.model, system: systemPrompt(s.messages)}
 	if ok && s.plain {
@@ -91,16 +59,13 @@ func (s *scanned) request() *openai.ChatRequest {
 }
 
 func decodeLine(text string) (scanned, error) {
-	var req planRequestLine
-	if err := json.Unmarshal([]byte(text), &req); err != nil {
+	l, err := batchfile.Decode([]byte(text))
+	if err != nil {
 		return scanned{}, err
 	}
-	s := scanned{
-		customID: req.CustomID, method: req.Method, url: req.URL,
-		model: req.Body.Model, stream: req.Body.Stream != nil && *req.Body.Stream,
-	}
-	for _, m := range req.Body.Messages {
-		s.messages = append(s.messages, openai.Message{Role: m.Role, Content: m.Content})
+	s := scanned{customID: l.CustomID, method: l.Method, url: l.URL, model: l.Model, stream: l.Stream}
+	for _, m := range l.Messages {
+		s.messages = append(s.messages, openai.Message(m))
 	}
 	return s, nil
 }
