@@ -173,7 +173,7 @@ func (c *cell) saturationTrack() (track, string) {
 
 func (c *cell) saturation() *SaturationState {
 	t, source := c.saturationTrack()
-	s := &SaturationState{Source: source}
+	s := &SaturationState{Source: source, Refused: c.refused()}
 	in := c.measuredTime()
 	steps := t.steps(in)
 	if len(steps) == 0 || c.start.IsZero() {
@@ -184,6 +184,19 @@ func (c *cell) saturation() *SaturationState {
 	s.Max = measured(high, len(steps))
 	s.Full = share01(steps, in.to, func(v float64) bool { return v >= full })
 	return s
+}
+
+// refused counts the answers of admission control alone: a router with it and without
+// flow control says ResourceExhausted for nothing else.
+func (c *cell) refused() Value {
+	if c.flowControl() {
+		return missing(0, "the router has flow control, which refuses for other causes too")
+	}
+	errors := c.tracks(metricRouterErrors)
+	if len(errors) == 0 || c.start.IsZero() {
+		return c.absent(metricRouterErrors)
+	}
+	return measured(rises(with(errors, "error_code", "ResourceExhausted"), c.measuredTime()), len(errors))
 }
 
 // share01 is the share of the time for which a gauge was such.
@@ -413,10 +426,15 @@ func (a AIMDState) check(name string) Check {
 }
 
 func (s SaturationState) check(name string) Check {
+	refused := s.Refused.Value != nil && *s.Refused.Value > 0
 	if s.Max.Value == nil {
 		return check(name, false, "%s", s.Max.Reason)
 	}
-	return check(name, *s.Max.Value >= full, "saturation at most %.3g in %d samples of the measured time, from %s", *s.Max.Value, s.Max.N, s.Source)
+	evidence := fmt.Sprintf("saturation at most %.3g in %d samples of the measured time, from %s", *s.Max.Value, s.Max.N, s.Source)
+	if refused {
+		evidence += fmt.Sprintf("; admission control refused %g requests, which it does only while the pool is full", *s.Refused.Value)
+	}
+	return check(name, refused || *s.Max.Value >= full, "%s", evidence)
 }
 
 func (q QueueState) check(name string) Check {

@@ -65,6 +65,9 @@ func TestPromises(t *testing.T) {
 		tenthOf   = `{"le":"0.1","priority":"-10"}`
 		saturated = "llm_d_epp_flow_control_pool_saturation"
 	)
+	admission := func(a *spec.Arm) {
+		a.Router.FlowControl, a.Router.Eviction, a.Router.Holdback = false, false, spec.Holdback{}
+	}
 	held := func(c *analysistest.Cell, saturation, waiting, inFlight float64) {
 		c.Series("router", saturated, `{}`, always(saturation))
 		c.Series("router", metricQueueSize, priority, always(waiting))
@@ -106,6 +109,16 @@ func TestPromises(t *testing.T) {
 			c.Series("router", metricRouterRequests, `{"priority":"100"}`, always(20))
 			c.Series("router", metricRouterRequests, priority, during(60, 62, 28, 4))
 		}, true, "saturation at most 1 in 81 samples of the measured time, from llm_d_epp_inflight_requests"},
+		{"a pool that was full between two samples", spec.PromiseSaturation, func(c *analysistest.Cell) {
+			c.Arm(admission)
+			c.Series("router", metricRouterRequests, priority, always(27))
+			c.Series("router", metricRouterErrors, `{"error_code":"ResourceExhausted","priority":"-10"}`, climbs(60, 63))
+		}, true, "from llm_d_epp_inflight_requests; admission control refused 3 requests, which it does only while the pool is full"},
+		{"a pool whose requests failed for other reasons", spec.PromiseSaturation, func(c *analysistest.Cell) {
+			c.Arm(admission)
+			c.Series("router", metricRouterRequests, priority, always(27))
+			c.Series("router", metricRouterErrors, `{"error_code":"ServiceUnavailable","priority":"-10"}`, climbs(60, 63))
+		}, false, "from llm_d_epp_inflight_requests"},
 		{"a pool that nothing tells of", spec.PromiseSaturation, func(*analysistest.Cell) {},
 			false, "metrics.parquet has no llm_d_epp_inflight_requests"},
 

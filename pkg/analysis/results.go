@@ -132,6 +132,7 @@ type PhaseSummary struct {
 	// is null with the reason.
 	TTFTAdjusted Distribution `json:"ttft_error_adjusted"`
 	Lateness     Distribution `json:"lateness"`
+	CDFs         CDFs         `json:"cdf"` // for drawing
 
 	Errors       Share            `json:"errors"` // ErrorRate with its interval
 	ErrorsByKind map[string]Share `json:"errors_by_kind"`
@@ -265,6 +266,10 @@ type SaturationState struct {
 	Max    Value  `json:"max"`
 	Full   Value  `json:"full_ratio"` // share of the time at 1 or more
 	Source string `json:"source"`     // the metric that it is computed from
+	// Refused counts the requests that admission control refused, which it does only
+	// while the pool is full: a pool can be full between two samples. Null under flow
+	// control, whose refusals have other causes too.
+	Refused Value `json:"refused"`
 }
 
 // QueueState is the router's queue.

@@ -30,6 +30,7 @@ const (
 	metricEvictions      = "llm_d_epp_flow_control_revocations_issued_total"
 	metricRouterRequests = "llm_d_epp_inflight_requests"
 	metricRouterTokens   = "llm_d_epp_inflight_tokens"
+	metricRouterErrors   = "llm_d_epp_request_error_total"
 
 	metricAIMDLimit     = "batch_processor_aimd_concurrency_limit"
 	metricAIMDDecreases = "batch_processor_aimd_decreases_total"
@@ -45,7 +46,7 @@ const (
 var keptMetrics = []string{
 	metricGenerated, metricPrompt, metricCached, metricPrefixHits,
 	metricSaturation, metricQueueSize, metricQueueCount, metricQueueBucket, metricEvictions,
-	metricRouterRequests, metricRouterTokens,
+	metricRouterRequests, metricRouterTokens, metricRouterErrors,
 	metricAIMDLimit, metricAIMDDecreases, metricAIMDIncreases, metricProcessor,
 	metricBudget, metricAsync, metricAsyncRetries,
 	metricTTFTBucket, metricTTFTSum, metricTTFTCount,
