@@ -214,7 +214,7 @@ func (r *Results) warnOfCells() {
 	without := 0
 	for _, c := range r.Cells {
 		r.Warnings = append(r.Warnings, c.Warnings()...)
-		if !slices.ContainsFunc(c.Curves, func(c Curve) bool { return c.Source != jobsSource }) {
+		if !slices.ContainsFunc(c.Curves, func(c Curve) bool { return c.Source != jobsSource && c.Source != loadSource }) {
 			without++
 		}
 	}

@@ -101,6 +101,10 @@ func (p *phaseRows) summary(key phaseClass, window float64, slo *spec.SLO, end t
 	s.E2EFromDue = distribution(p.e2eFromDue.sorted(), "rows", none)
 	s.TTFTAdjusted = outcomes{ttft, p.requests - ok}.distribution("rows", none)
 	s.Lateness = distribution(p.lateness.sorted(), "rows", "no row has it")
+	s.CDFs = CDFs{
+		MetricTTFT: cdf(ttft, p.requests), MetricITL: cdf(p.itl.sorted(), p.itl.sorted().len()),
+		MetricTPOT: cdf(p.tpot.sorted(), p.requests), MetricE2E: cdf(p.e2e.sorted(), p.requests),
+	}
 	p.judge(&s, slo, end, none)
 	return s
 }

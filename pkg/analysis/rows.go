@@ -36,6 +36,7 @@ type rows struct {
 	overflows int   // answers that say that a request exceeds the context
 	overflow  string
 	ttfts     sample // of requests that are not among those of phases
+	load      loadSeconds
 }
 
 // identity says which cell a row belongs to.
@@ -62,6 +63,7 @@ func newRows() *rows {
 		series:  make(map[seriesKey]*series),
 		scraped: make(map[string]time.Time),
 		cycles:  make(map[cycleKey]*cycleRows),
+		load:    make(loadSeconds),
 	}
 }
 
@@ -88,6 +90,7 @@ func (r *rows) addRequest(q *record.Request) error {
 		return err
 	}
 	r.requests++
+	r.load.add(q)
 	if q.DueAt != nil {
 		r.scheduled++
 		if q.SentAt != nil {
