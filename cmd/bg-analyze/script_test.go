@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -25,6 +26,7 @@ func TestScripts(t *testing.T) {
 			"stream":     writeStream,
 			"cut":        cut,
 			"exits":      exits,
+			"replace":    replace,
 		},
 	})
 }
@@ -73,5 +75,16 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if code != want {
 		ts.Fatalf("exit code %d, expected %d", code, want)
+	}
+}
+
+// replace OLD NEW FILE… replaces a text everywhere in files, which must have it.
+func replace(ts *testscript.TestScript, _ bool, args []string) {
+	for _, file := range args[2:] {
+		text := ts.ReadFile(file)
+		if !strings.Contains(text, args[0]) {
+			ts.Fatalf("%s has no %q", file, args[0])
+		}
+		ts.Check(os.WriteFile(ts.MkAbs(file), []byte(strings.ReplaceAll(text, args[0], args[1])), 0o644))
 	}
 }

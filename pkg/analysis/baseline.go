@@ -2,19 +2,17 @@ package analysis
 
 import (
 	"fmt"
-	"io"
-	"math"
 	"slices"
-	"text/tabwriter"
 
 	"bgbench/pkg/record"
+	"bgbench/pkg/spec"
 )
 
 // BaselineMetrics are compared with a baseline unless others are named: what an interactive
 // user feels in the middle, where few requests suffice, when each job is done, and how
 // often the batch gateway was told to slow down and the router evicted, as far as any
 // arm can tell.
-func BaselineMetrics(baseline, current Results) []string {
+func BaselineMetrics(baseline []Results, current Results) []string {
 	var metrics, jobs []string
 	add := func(to *[]string, key string) {
 		if !slices.Contains(*to, key) {
@@ -34,39 +32,49 @@ func BaselineMetrics(baseline, current Results) []string {
 		MetricKey(PhaseAll, record.ClassBatch, MetricAIMDLimit, StatMean),
 		MetricKey(PhaseAll, record.ClassBatch, MetricEvictions, StatValue),
 	)
-	return slices.DeleteFunc(metrics, func(m string) bool { return !hasMetric(baseline, m) && !hasMetric(current, m) })
+	all := append(slices.Clone(baseline), current)
+	return slices.DeleteFunc(metrics, func(m string) bool { return !anyHas(all, m) })
 }
 
-// Finding compares the medians over trials of one metric of one arm.
-type Finding struct {
-	Arm, Metric string
-	Unit        string
-	Old, New    *float64
-	Ratio       *float64 // new / old
-	OK          bool     // the ratio is within the bound
-	Skipped     bool     // neither has a value: there is nothing to compare
-	Reason      string   // why there is no ratio
+func anyHas(results []Results, metric string) bool {
+	return slices.ContainsFunc(results, func(r Results) bool {
+		return slices.ContainsFunc(r.Arms, func(a ArmResult) bool { _, ok := a.Metrics[metric]; return ok })
+	})
 }
 
-// CompareWithBaseline compares the medians of current with those of baseline, arm by arm. A
-// finding is OK when the two differ by at most within, as a share of the older one, or
+// Bound says which differences from a baseline fail.
+type Bound struct {
+	Within float64 // largest difference of medians, as a share of the baseline's
+	// Regressions alone fail: not what is better than it was, and not what a test could
+	// not tell from chance.
+	Regressions bool
+}
+
+// CompareWithBaseline compares current with earlier results, one or more, arm by arm. A
+// finding is OK when the medians differ by at most the bound, as a share of the older one, or
 // by what chance explains where they are counts. What only one of them has is never OK; a
 // metric that is null in both is skipped.
-// A metric that an arm has in neither is left out, unless no arm has it.
-func CompareWithBaseline(baseline, current Results, metrics []string, within float64) []Finding {
+// A metric that an arm has in neither is left out, unless no arm has it. Of several earlier
+// results each gives one value, its median.
+func CompareWithBaseline(baseline []Results, current Results, metrics []string, bound Bound) []Finding {
 	var findings []Finding
-	for _, old := range baseline.Arms {
-		i := slices.IndexFunc(current.Arms, func(a ArmResult) bool { return a.Name == old.Name })
+	all := append(slices.Clone(baseline), current)
+	before := earlierArms(baseline)
+	for _, old := range before {
+		i := slices.IndexFunc(current.Arms, func(a ArmResult) bool { return a.Name == old.name })
+		if i < 0 {
+			findings = append(findings, Finding{Arm: old.name, Reason: "the arm is only in the baseline"})
+			continue
+		}
+		if differs := old.otherWorkload(current.Experiment); differs != "" {
+			findings = append(findings, Finding{Arm: old.name, Reason: "not compared, another profile: " + differs})
+			continue
+		}
 		for _, metric := range metrics {
-			f := Finding{Arm: old.Name, Metric: metric}
-			if i < 0 {
-				f.Reason = "the arm is only in the baseline"
-				findings = append(findings, f)
-				continue
-			}
-			was, inOld := old.Metrics[metric]
+			f := Finding{Arm: old.name, Metric: metric}
+			was, inOld := old.estimate(metric)
 			is, inNew := current.Arms[i].Metrics[metric]
-			if !inOld && !inNew && (hasMetric(baseline, metric) || hasMetric(current, metric)) {
+			if !inOld && !inNew && anyHas(all, metric) {
 				continue
 			}
 			if inOld && inNew && was.Median == nil && is.Median == nil {
@@ -75,115 +83,100 @@ func CompareWithBaseline(baseline, current Results, metrics []string, within flo
 					f.Reason += ": " + was.Reason
 				}
 			} else {
-				f.compare(was, is, within)
+				f.compare(was, is, bound.Within)
+				f.Test = old.test(was, is)
 			}
 			findings = append(findings, f)
 		}
 	}
 	for _, a := range current.Arms {
-		if !slices.ContainsFunc(baseline.Arms, func(old ArmResult) bool { return old.Name == a.Name }) {
+		if !slices.ContainsFunc(before, func(e earlierArm) bool { return e.name == a.Name }) {
 			findings = append(findings, Finding{Arm: a.Name, Reason: "the arm is not in the baseline"})
+		}
+	}
+	judge(findings)
+	if bound.Regressions {
+		for i := range findings {
+			findings[i].forgive(bound.Within)
 		}
 	}
 	return findings
 }
 
-func hasMetric(r Results, metric string) bool {
-	return slices.ContainsFunc(r.Arms, func(a ArmResult) bool { _, ok := a.Metrics[metric]; return ok })
+// earlierArm is an arm as one or more earlier results have it.
+type earlierArm struct {
+	name string
+	in   []earlier
 }
 
-func (f *Finding) compare(old, current Estimate, within float64) {
-	f.Unit, f.Old, f.New = old.Unit, old.Median, current.Median
-	switch {
-	case f.Old == nil:
-		f.Reason = reasonOr(old.Reason, "the baseline has no such metric")
-		return
-	case f.New == nil:
-		f.Reason = reasonOr(current.Reason, "the results have no such metric")
-		return
-	case *f.Old != 0:
-		ratio := *f.New / *f.Old
-		f.Ratio = &ratio
-		f.OK = math.Abs(ratio-1) <= within
-	default:
-		f.OK = *f.New == 0
-	}
-	switch {
-	case f.OK:
-	case f.Unit == UnitCount:
-		allowed := countSigmas * math.Sqrt(*f.Old+*f.New)
-		f.OK = math.Abs(*f.New-*f.Old) <= allowed
-		f.Reason = fmt.Sprintf("chance explains ±%.1f", allowed)
-	case *f.Old == 0:
-		f.Reason = "the baseline is 0"
-	}
+type earlier struct {
+	experiment spec.Experiment
+	arm        ArmResult
 }
 
-// Tally counts what was compared, what of it did not hold, and what had no value on
-// either side.
-func Tally(findings []Finding) (compared, failed, skipped int) {
-	for _, f := range findings {
-		switch {
-		case f.Skipped:
-			skipped++
-			continue
-		case !f.OK:
-			failed++
+// earlierArms lists them in the order in which they first appear.
+func earlierArms(results []Results) []earlierArm {
+	var out []earlierArm
+	for _, r := range results {
+		for _, a := range r.Arms {
+			i := slices.IndexFunc(out, func(e earlierArm) bool { return e.name == a.Name })
+			if i < 0 {
+				i = len(out)
+				out = append(out, earlierArm{name: a.Name})
+			}
+			out[i].in = append(out[i].in, earlier{r.Experiment, a})
 		}
-		compared++
 	}
-	return compared, failed, skipped
+	return out
 }
 
-// countSigmas: of two counts of equal expectation the difference has the variance of
-// their sum if they are Poisson, and 95 of 100 pairs differ by less than two of its
-// standard deviations.
-const countSigmas = 2
-
-func reasonOr(reason, otherwise string) string {
-	if reason != "" {
-		return reason
+// estimate is that of the one result, or over the medians of several.
+func (e earlierArm) estimate(metric string) (Estimate, bool) {
+	if len(e.in) == 1 {
+		one, ok := e.in[0].arm.Metrics[metric]
+		return one, ok
 	}
-	return otherwise
-}
-
-// WriteFindings prints findings as a table, one a line.
-func WriteFindings(w io.Writer, findings []Finding) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ARM\tMETRIC\tBASELINE\tNOW\tRATIO\t")
-	for _, f := range findings {
-		verdict := "ok"
-		switch {
-		case f.Skipped:
-			verdict = "skipped"
-		case !f.OK:
-			verdict = "FAILED"
+	var medians []*Value
+	unit := ""
+	for _, run := range e.in {
+		if one, ok := run.arm.Metrics[metric]; ok {
+			unit = one.Unit
+			medians = append(medians, &Value{Value: one.Median, Reason: one.Reason})
 		}
-		if f.Reason != "" {
-			verdict += ": " + f.Reason
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", f.Arm, f.Metric,
-			quantity(f.Old, f.Unit), quantity(f.New, f.Unit), ratioText(f.Ratio), verdict)
 	}
-	return t.Flush()
+	if medians == nil {
+		return Estimate{}, false
+	}
+	return estimate(unit, medians), true
 }
 
-func quantity(v *float64, unit string) string {
+func (e earlierArm) test(was, is Estimate) Unpaired {
 	switch {
-	case v == nil:
-		return "-"
-	case unit == UnitCount:
-		return fmt.Sprintf("%.4g", *v)
-	case unit == "s" && *v < 10:
-		return fmt.Sprintf("%.4g ms", *v*1e3)
-	default:
-		return fmt.Sprintf("%.4g %s", *v, unit)
+	case was.Median == nil || is.Median == nil:
+		return Unpaired{}
+	case len(e.in) == 1:
+		return unpaired(known(was.Values), known(is.Values))
 	}
+	return nextRun(known(was.Values), *is.Median)
 }
 
-func ratioText(v *float64) string {
-	if v == nil {
-		return "-"
+// otherWorkload names the first key at which the profile of the arm is another than it was.
+// A seed draws other requests of the same kind.
+func (e earlierArm) otherWorkload(now spec.Experiment) string {
+	of := func(x spec.Experiment) any {
+		p := x.ProfileOf(e.name)
+		p.Name, p.Description, p.Seed = "", "", 0
+		keys, err := tree(p)
+		if err != nil {
+			return err.Error()
+		}
+		return keys
 	}
-	return fmt.Sprintf("%.3f", *v)
+	is := of(now)
+	for _, run := range e.in {
+		if key, was, is := differing("profile", of(run.experiment), is); key != "" {
+			return fmt.Sprintf("%s was %s and is %s", key, inJSON(was), inJSON(is))
+		}
+	}
+	return ""
 }

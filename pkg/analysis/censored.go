@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"bgbench/pkg/record"
@@ -23,7 +24,14 @@ type CensoredTimes struct {
 	P99      Value  `json:"p99"`
 	// ByEnd is the share that had ended by the longest time that was watched.
 	ByEnd Value `json:"ended_ratio"`
+	// Low and High are its interval at 95 %, where there are things enough.
+	Low  *float64 `json:"ended_ci_low"`
+	High *float64 `json:"ended_ci_high"`
 }
+
+// manyThings is from how many on a share over time has an interval: Greenwood's variance is
+// that of a large sample.
+const manyThings = 20
 
 // watched collects the times of things that did not end; those that ended are known
 // elsewhere.
@@ -105,5 +113,8 @@ func censored(ended []float64, w watched, end time.Time, none string) CensoredTi
 	}
 	c.P50, c.P90, c.P95, c.P99 = quantile(0.5), quantile(0.9), quantile(0.95), quantile(0.99)
 	c.ByEnd = measured(1-s.At(math.MaxFloat64), c.N)
+	if in, ok := s.Interval(slices.Max(times), level); ok && c.N >= manyThings {
+		c.Low, c.High = finite(1-in.High), finite(1-in.Low)
+	}
 	return c
 }

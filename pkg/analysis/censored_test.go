@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +38,10 @@ func TestWhatWasGivenUpCountsForAsLongAsItWasWatched(t *testing.T) {
 		t.Errorf("found %+v, p50 %s", c, show(c.P50))
 	}
 	near(t, "ended at last", c.ByEnd, 5.0/26)
+	// Greenwood on the scale of log(−log), from 5 ends among 26 to 22 that were watched.
+	if math.Abs(*c.Low-.084923333) > 1e-8 || math.Abs(*c.High-.401886226) > 1e-8 {
+		t.Errorf("its interval is %v to %v, expected .0849 to .4019", *c.Low, *c.High)
+	}
 
 	if c = censored(nil, watched{}, zero, "nothing was there"); c.P50.Reason != "nothing was there" {
 		t.Errorf("found %s", show(c.P50))

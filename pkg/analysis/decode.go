@@ -6,6 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 
 	"bgbench/pkg/jsontext"
 )
@@ -32,8 +38,7 @@ func ReadResults(r io.Reader, name string) (Results, error) {
 	case version.SchemaVersion == nil:
 		return results, fmt.Errorf("%s: schema_version: missing, expected %q", name, SchemaVersion)
 	case *version.SchemaVersion != SchemaVersion:
-		return results, fmt.Errorf("%s: schema_version: found %q, expected %q",
-			name, *version.SchemaVersion, SchemaVersion)
+		return results, otherVersion(name, *version.SchemaVersion)
 	}
 	if err := decode(data, name, &results); err != nil {
 		return results, err
@@ -42,6 +47,57 @@ func ReadResults(r io.Reader, name string) (Results, error) {
 		return results, fmt.Errorf("%s: %w", name, err)
 	}
 	return results, nil
+}
+
+// otherVersion says whose version is the newer one.
+func otherVersion(name, found string) error {
+	err := fmt.Errorf("%s: schema_version: found %q, expected %q", name, found, SchemaVersion)
+	stem, ours, _ := strings.Cut(SchemaVersion, "/")
+	number, ok := strings.CutPrefix(found, stem+"/")
+	theirs, notNumber := strconv.Atoi(number)
+	own, _ := strconv.Atoi(ours)
+	switch {
+	case !ok || notNumber != nil:
+		return fmt.Errorf("%w: it is no results.json of ours", err)
+	case theirs > own:
+		return fmt.Errorf("%w: a newer version wrote it, use that one to read it", err)
+	}
+	return fmt.Errorf("%w: an older version wrote it, make it anew from its cells with bg-analyze compare", err)
+}
+
+// ReadEarlier reads the results in a folder, DIR/*.json and DIR/*/results.json, in the order
+// of their names.
+func ReadEarlier(dir string) ([]Results, error) {
+	var paths []string
+	for _, pattern := range []string{"*.json", "*/results.json"} {
+		found, err := fs.Glob(os.DirFS(dir), pattern)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, found...)
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("%s: found no results, expected *.json or */results.json", dir)
+	}
+	slices.Sort(paths)
+	var out []Results
+	for _, path := range paths {
+		path = filepath.Join(dir, path)
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		results, err := ReadResults(f, path)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+		if len(out) > 0 && results.Experiment.Name != out[0].Experiment.Name {
+			return nil, fmt.Errorf("%s: it is of experiment %q, expected %q as in %s", path, results.Experiment.Name, out[0].Experiment.Name, paths[0])
+		}
+		out = append(out, results)
+	}
+	return out, nil
 }
 
 func decode(data []byte, name string, to any) error {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bgbench/pkg/random"
 	"bgbench/pkg/stats"
 )
 
@@ -18,7 +19,12 @@ const minTrials = 3
 // design to count as able to show it; 80 % is the convention (Cohen 1988).
 const power = 0.8
 
-const methodTOnLogs = "t on logs"
+// Methods of intervals.
+const (
+	methodTOnLogs    = "t on logs"
+	methodBCa        = "BCa bootstrap"
+	methodPercentile = "percentile bootstrap"
+)
 
 // estimate puts the values of one metric over the trials together; nil where a
 // trial has no valid cell. The trial is the unit: the rows of several trials are
@@ -51,12 +57,33 @@ func estimate(unit string, trials []*Value) Estimate {
 		e.Reason = fmt.Sprintf("no interval: it needs %d trials, there %s", minTrials, areSo(len(values)))
 	case sorted[0] <= 0:
 		e.Reason = "no interval: logarithms need values above 0"
+		e.boundMean(values)
 	default:
 		in := stats.GeometricMeanInterval(values, level)
 		e.GeoMean, e.Low, e.High = finite(stats.GeometricMean(values)), finite(in.Low), finite(in.High)
 		e.Method = methodTOnLogs
 	}
 	return e
+}
+
+// bootstrapTrials: the bootstrap of fewer covers less than it says (coverage simulation of
+// pkg/stats).
+const bootstrapTrials = 20
+
+// boundMean gives the mean an interval where logs can't.
+func (e *Estimate) boundMean(values []float64) {
+	if len(values) < bootstrapTrials || slices.Min(values) == slices.Max(values) {
+		return
+	}
+	b := stats.Bootstrap[float64]{
+		Statistic: stats.Mean[float64], Resamples: resamples, Source: random.Stream(0, "analysis", "mean of trials"),
+	}
+	in, ok := b.BCa(values, level)
+	e.MeanMethod = methodBCa
+	if !ok {
+		in, e.MeanMethod = b.Percentile(values, level), methodPercentile
+	}
+	e.MeanLow, e.MeanHigh = finite(in.Low), finite(in.High)
 }
 
 func areSo(n int) string {
@@ -161,6 +188,10 @@ func (c *Comparison) permute(a, b []float64) {
 	d := make([]float64, len(a))
 	for i := range a {
 		d[i] = math.Log(b[i] / a[i])
+	}
+	if len(d) > stats.MostPairs { // too many signs to try: of the ranks it takes no time
+		c.PermutationP, c.PermutationFloor = finite(stats.SignedRank(d).P), finite(stats.PairedFloor(len(d)))
+		return
 	}
 	floor := stats.PairedFloor(len(d))
 	c.PermutationFloor = finite(floor)

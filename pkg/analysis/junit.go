@@ -68,23 +68,3 @@ func WriteJUnit(w io.Writer, findings []Finding) error {
 	_, err := io.WriteString(w, "\n")
 	return err
 }
-
-// name of what was compared; an arm that has no counterpart was compared as a whole.
-func (f Finding) name() string {
-	if f.Metric == "" {
-		return "arm"
-	}
-	return f.Metric
-}
-
-// sentence says what was found: both values, their ratio and the reason.
-func (f Finding) sentence() string {
-	text := fmt.Sprintf("baseline %s, now %s", quantity(f.Old, f.Unit), quantity(f.New, f.Unit))
-	if f.Ratio != nil {
-		text += ", ratio " + ratioText(f.Ratio)
-	}
-	if f.Reason != "" {
-		text += ": " + f.Reason
-	}
-	return text
-}

@@ -114,3 +114,27 @@ func IdlePhase(in spec.Interactive) string {
 	}
 	return idle.Name
 }
+
+// Which values of a metric are the better ones.
+const (
+	betterLower  = "lower"
+	betterHigher = "higher"
+	neither      = "neither"
+)
+
+// betterOf says which values of the metric of a key are the better ones. How often a
+// protection engaged is neither.
+func betterOf(key string) string {
+	metric := ""
+	if parts := strings.Split(key, "/"); len(parts) > 2 {
+		metric = parts[2]
+	}
+	switch metric {
+	case MetricTTFT, MetricTTFTAdjusted, MetricTTFTFromDue, MetricITL, MetricTPOT, MetricE2E, MetricE2EFromDue,
+		MetricErrorRate, MetricCompletion, MetricSpan, MetricRedone, MetricLines:
+		return betterLower
+	case MetricOKPerS, MetricOutputTokens, MetricRequestsPerS, MetricGoodput, MetricCachedTokens, MetricCompleted, MetricDeadlines:
+		return betterHigher
+	}
+	return neither
+}

@@ -356,6 +356,10 @@ type Estimate struct {
 	TrialsUse int        `json:"n"`
 
 	Mean *float64 `json:"mean"` // arithmetic, to be read with min and max
+	// MeanLow and MeanHigh bound it where logs can't, of many trials.
+	MeanLow    *float64 `json:"mean_ci_low,omitempty"`
+	MeanHigh   *float64 `json:"mean_ci_high,omitempty"`
+	MeanMethod string   `json:"mean_ci_method,omitempty"` // BCa bootstrap
 	// MedianLow and MedianHigh bound the median of all trials that might be run, without
 	// any assumption, from 6 trials on: then the smallest and the largest value enclose it
 	// with a probability of 0.97. Coverage is that of the bounds given.

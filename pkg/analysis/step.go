@@ -42,43 +42,30 @@ const (
 	WordDiffers   = "differs"
 	WordNotShown  = "no difference shown"
 	WordNotTested = "not tested"
-
-	betterLower  = "lower"
-	betterHigher = "higher"
-	neither      = "neither"
 )
-
-// stepMetric is a metric that steps are judged by.
-type stepMetric struct{ key, better string }
 
 // stepMetrics were chosen before any run: what an interactive user feels, and what it costs
 // batch work. The cached share and the batch TTFT are what the order of the lines changes.
-func (r *Results) stepMetrics() []stepMetric {
+func (r *Results) stepMetrics() []string {
 	in := r.Experiment.Profile.Interactive
 	burst, idle := BurstPhase(in), IdlePhase(in)
 	interactive := func(metric, stat string) string {
 		return MetricKey(burst, record.ClassInteractive, metric, stat)
 	}
 	batch := func(phase, metric, stat string) string { return MetricKey(phase, record.ClassBatch, metric, stat) }
-	out := []stepMetric{
-		{interactive(MetricTTFT, StatP50), betterLower},
-		{interactive(MetricTTFT, StatP95), betterLower},
-		{interactive(MetricITL, StatP95), betterLower},
-		{interactive(MetricGoodput, StatRatio), betterHigher},
-		{interactive(MetricErrorRate, StatValue), betterLower},
-		{batch(burst, MetricRequestsPerS, StatValue), betterHigher},
+	out := []string{
+		interactive(MetricTTFT, StatP50), interactive(MetricTTFT, StatP95), interactive(MetricITL, StatP95),
+		interactive(MetricGoodput, StatRatio), interactive(MetricErrorRate, StatValue),
+		batch(burst, MetricRequestsPerS, StatValue),
 	}
 	if idle != burst {
-		out = append(out, stepMetric{batch(idle, MetricRequestsPerS, StatValue), betterHigher})
+		out = append(out, batch(idle, MetricRequestsPerS, StatValue))
 	}
-	out = append(out, stepMetric{batch(PhaseAll, MetricSpan, StatValue), betterLower},
-		stepMetric{batch(PhaseAll, MetricTTFT, StatP50), betterLower},
-		stepMetric{batch(PhaseAll, MetricE2E, StatP95), betterLower},
-		stepMetric{batch(PhaseAll, MetricCachedTokens, StatRatio), betterHigher},
-		stepMetric{batch(PhaseAll, MetricRedone, StatRatio), betterLower},
-		stepMetric{batch(PhaseAll, MetricEvictions, StatValue), neither},
+	return append(out, batch(PhaseAll, MetricSpan, StatValue),
+		batch(PhaseAll, MetricTTFT, StatP50), batch(PhaseAll, MetricE2E, StatP95),
+		batch(PhaseAll, MetricCachedTokens, StatRatio), batch(PhaseAll, MetricRedone, StatRatio),
+		batch(PhaseAll, MetricEvictions, StatValue),
 	)
-	return out
 }
 
 // compareSteps fills Steps.
@@ -102,11 +89,11 @@ func (r *Results) step(chain, from, to string) Step {
 		}
 		arms[i] = r.Arms[at]
 	}
-	for _, m := range r.stepMetrics() {
-		a, inFrom := arms[0].Metrics[m.key]
-		b, inTo := arms[1].Metrics[m.key]
+	for _, key := range r.stepMetrics() {
+		a, inFrom := arms[0].Metrics[key]
+		b, inTo := arms[1].Metrics[key]
 		if inFrom || inTo {
-			s.Change = append(s.Change, change(m, a, b, from, to))
+			s.Change = append(s.Change, change(key, a, b, from, to))
 		}
 	}
 	if len(s.Change) == 0 {
@@ -119,8 +106,8 @@ func (r *Results) step(chain, from, to string) Step {
 	return s
 }
 
-func change(m stepMetric, a, b Estimate, from, to string) Change {
-	c := Change{Key: m.key, Unit: a.Unit, Better: m.better, From: a.Median, To: b.Median, Word: WordNotTested}
+func change(key string, a, b Estimate, from, to string) Change {
+	c := Change{Key: key, Unit: a.Unit, Better: betterOf(key), From: a.Median, To: b.Median, Word: WordNotTested}
 	if c.Unit == "" {
 		c.Unit = b.Unit
 	}
@@ -179,18 +166,18 @@ func (s Step) judge() {
 	}
 	for i, adjusted := range stats.Holm(p) {
 		tested[i].Comparison.PAdjusted = finite(adjusted)
-		tested[i].Word = tested[i].word(adjusted)
+		tested[i].Word = wordOf(adjusted, *tested[i].Comparison.Ratio > 1, tested[i].Better)
 	}
 }
 
-func (c Change) word(p float64) string {
-	rises := *c.Comparison.Ratio > 1
+// wordOf is the word of a two-sided test with this p-value.
+func wordOf(p float64, rises bool, better string) string {
 	switch {
 	case p > 1-level:
 		return WordNotShown
-	case c.Better == neither:
+	case better == neither:
 		return WordDiffers
-	case rises == (c.Better == betterHigher):
+	case rises == (better == betterHigher):
 		return WordBetter
 	}
 	return WordWorse

@@ -29,6 +29,19 @@ func TestIntervalsCover(t *testing.T) {
 			}
 			return holds(Welch(x, y).Interval(level), 0)
 		}},
+		{"the next value after 5", 4000, func(random *rand.Rand) bool {
+			x := normals(random, 6)
+			return holds(Next(x[:5], x[5]).Interval(level), 0)
+		}},
+		{"Clopper and Pearson's share of 2000", 4000, func(random *rand.Rand) bool {
+			k := 0
+			for range 2000 {
+				if random.Float64() < 0.3 {
+					k++
+				}
+			}
+			return holds(ClopperPearson(k, 2000, level), 0.3)
+		}},
 		{"paired ratio of 3 trials with a common factor", 4000, func(random *rand.Rand) bool {
 			a, b := factors(random, 3, 0.3), factors(random, 3, 0.05)
 			for i := range b {

@@ -15,10 +15,11 @@ func MinimumDetectable(n int, alpha, power float64) float64 {
 	return noncentrality(float64(n-1), alpha, power) / math.Sqrt(float64(n))
 }
 
-// MinimumDetectableBetween is the same for the difference of the means of two groups
-// of n, which vary alike and are not paired: δ·√(2/n) with 2n−2 degrees of freedom.
-func MinimumDetectableBetween(n int, alpha, power float64) float64 {
-	return noncentrality(float64(2*n-2), alpha, power) * math.Sqrt(2/float64(n))
+// MinimumDetectableBetween is the same for the difference of the means of groups of n and
+// m, which vary alike and are not paired: δ·√(1/n+1/m) with n+m−2 degrees of freedom, of
+// which there is at least one. A group of one is a single new value.
+func MinimumDetectableBetween(n, m int, alpha, power float64) float64 {
+	return noncentrality(float64(n+m-2), alpha, power) * math.Sqrt(1/float64(n)+1/float64(m))
 }
 
 // noncentrality is the δ at which the two-sided test at level alpha has that power.

@@ -20,7 +20,7 @@ func TestMinimumDetectableIsThatOfTheNoncentralT(t *testing.T) {
 // R power.t.test(n, power = .8, strict = TRUE), solved by uniroot to four digits.
 func TestMinimumDetectableBetweenTwoGroups(t *testing.T) {
 	for n, want := range map[int]float64{3: 3.070908, 5: 2.024434, 10: 1.324944} {
-		near(t, "the effect in sd", MinimumDetectableBetween(n, 0.05, 0.8), want, 1e-4)
+		near(t, "the effect in sd", MinimumDetectableBetween(n, n, 0.05, 0.8), want, 1e-4)
 	}
 }
 

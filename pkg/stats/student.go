@@ -28,6 +28,14 @@ func Welch(x, y []float64) TTest {
 	}
 }
 
+// Next tests whether value comes from the normal distribution that x was drawn from: it is
+// Student's test of two groups that vary alike, one of which has one value, and its interval
+// that of the distance from the mean of x. x has at least 2 values, which are not all equal.
+func Next(x []float64, value float64) TTest {
+	n := float64(len(x))
+	return TTest{Mean: value - Mean(x), SE: SD(x) * math.Sqrt(1+1/n), DF: n - 1}
+}
+
 // T is the statistic.
 func (t TTest) T() float64 { return t.Mean / t.SE }
 

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"math"
 	"testing"
 )
 
@@ -53,4 +54,14 @@ func TestThreeRunsAgainstThree(t *testing.T) {
 		t.Fatal("no exact test of three pairs")
 	}
 	near(t, "paired permutation", p, 0.25, 1e-12)
+}
+
+// Student's test of one value against four. With 3 degrees of freedom P(T ≤ √3) is
+// ½ + (½ + π/4)/π in closed form (Student 1908).
+func TestTheNextValueIsAGroupOfOne(t *testing.T) {
+	test := Next([]float64{1, 2, 3, 4}, 5)
+	near(t, "mean", test.Mean, 2.5, 1e-12)
+	near(t, "t", test.T(), math.Sqrt(3), 1e-12)
+	near(t, "df", test.DF, 3, 0)
+	near(t, "p", test.P(), 2*(0.25-0.5/math.Pi), 1e-12)
 }
