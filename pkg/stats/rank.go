@@ -36,7 +36,9 @@ func MannWhitney(x, y []float64) RankTest {
 
 // RanksFloor is the smallest p-value that n and m values can reach in MannWhitney without
 // ties, 2/C(n+m, n): 0.1 for 3 and 3, below 0.05 for 4 and 4.
-func RanksFloor(n, m int) float64 { return min(1, 2/combin.GeneralizedBinomial(float64(n+m), float64(n))) }
+func RanksFloor(n, m int) float64 {
+	return min(1, 2/combin.GeneralizedBinomial(float64(n+m), float64(n)))
+}
 
 // doubledRanks are twice the ranks of x, counted from 1, which makes midranks of ties
 // whole numbers.
