@@ -22,6 +22,7 @@ func inputsCommand() *ucli.Command {
 			&ucli.StringFlag{Name: "profile", Aliases: []string{"p"}, Usage: "`NAME` or file of a profile, in place of an experiment"},
 			&ucli.IntFlag{Name: "trial", Value: 1, Usage: "trial `K`, from 1"},
 			&ucli.StringFlag{Name: "point", Usage: "`NAME` of the point, in an experiment that sweeps keys of its profile"},
+			&ucli.StringFlag{Name: "tokenizer", Usage: "`FILE` tokenizer.json of the model, by which tokens are counted (with the chat template beside it), as tokenizer of the profile"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`DIR` to write; - prints the lines of prompts.jsonl"},
 			setFlag("experiment or the profile"),
 		},
@@ -72,8 +73,8 @@ func trialOf(c *ucli.Context) (draw.Trial, error) {
 	default:
 		return t, cli.Usagef("found neither --experiment nor --profile, expected one of them")
 	}
-	if t.Number < 1 {
-		return t, cli.Usagef("--trial: found %d, expected 1 or more", t.Number)
+	if c.IsSet("tokenizer") {
+		t.Profile.Tokenizer = c.String("tokenizer")
 	}
 	return t, nil
 }
@@ -93,6 +94,9 @@ func drawInputs(c *ucli.Context, t draw.Trial) error {
 	}
 	if !drawn && !cli.Quiet(c) {
 		fmt.Fprintf(c.App.ErrWriter, "%s holds trial %d of %s already\n", dir, m.Trial, m.Experiment)
+	}
+	if m.Tokenizer != nil && m.Tokenizer.Template == "" && !cli.Quiet(c) {
+		fmt.Fprintf(c.App.ErrWriter, "%s: found no chat template beside it: texts are counted, and ChatML's tokens added to them\n", m.Tokenizer.File)
 	}
 	return printLengths(c, m.Lengths)
 }

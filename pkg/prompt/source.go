@@ -75,9 +75,12 @@ func (w *words) talk() talk { return &spoken{w: w, turns: w.turns.next(), first:
 // sized makes an exchange of a length that is given.
 func (w *words) sized(l Length, room int) exchange {
 	fitted := fit(l, 1, room)
-	w.islTally.add(fitted.ISL, false, fitted.ISL < l.ISL)
+	capped := fitted.ISL < l.ISL
+	e := exchange{Length: fitted}
+	e.user, e.ISL = w.text.text(fitted.ISL)
+	w.islTally.add(e.ISL, false, capped)
 	w.oslTally.add(fitted.OSL, false, fitted.OSL < l.OSL)
-	return exchange{user: w.text.text(fitted.ISL), Length: fitted}
+	return e
 }
 
 // spoken is a conversation in words.
@@ -99,14 +102,14 @@ func (s *spoken) next(room int) (exchange, bool) {
 		context = min(w.context, room-w.least.ISL-w.least.OSL)
 	}
 	fitted := fit(Length{isl, osl}, w.least.ISL, room-context)
-	w.islTally.add(fitted.ISL, islClipped, fitted.ISL < isl)
+	e := exchange{Length: fitted}
+	e.user, e.ISL = w.text.text(fitted.ISL + context)
+	w.islTally.add(e.ISL-context, islClipped, fitted.ISL < isl)
 	w.oslTally.add(fitted.OSL, oslClipped, fitted.OSL < osl)
-	fitted.ISL += context
 	s.turns--
 	s.first = false
-	e := exchange{user: w.text.text(fitted.ISL), Length: fitted}
 	if s.turns > 0 {
-		e.answer, e.answerTokens = w.answers.text(fitted.OSL), fitted.OSL
+		e.answer, e.answerTokens = w.answers.text(fitted.OSL)
 	}
 	return e, true
 }
@@ -183,11 +186,10 @@ func (r *read) next(room int) (exchange, bool) {
 	r.turns--
 	e := exchange{user: user, Length: fitted}
 	if r.turns > 0 && len(r.row) > 0 {
-		e.answer = said.Answer
+		e.answer, e.answerTokens = said.Answer, w.counter.Count(said.Answer)
 		if e.answer == "" {
-			e.answer = w.answers.text(fitted.OSL)
+			e.answer, e.answerTokens = w.answers.text(fitted.OSL)
 		}
-		e.answerTokens = w.counter.Count(e.answer)
 	}
 	return e, true
 }

@@ -18,8 +18,15 @@ func newWriter(src rand.Source, counter token.Counter) writer {
 	return writer{vocabulary(), src, counter}
 }
 
-// text returns a text of so many tokens.
-func (w writer) text(tokens int) string { return string(w.append(nil, tokens)) }
+// text returns a text of so many tokens, and how many they are: a few less where no text
+// of words has so many by the counter.
+func (w writer) text(tokens int) (string, int) {
+	text := string(w.append(nil, tokens))
+	if _, ok := w.counter.(token.Default); ok {
+		return text, tokens
+	}
+	return text, w.counter.Count(text)
+}
 
 // append appends a text of so many tokens to dst (BenchmarkText). A word is one token of
 // the default counter; by another the text is made shorter or longer until it fits.
@@ -49,24 +56,32 @@ func (w writer) appendWords(dst []byte, words int) []byte {
 	return dst
 }
 
-// maxAdjustments is far above what words of one or two tokens each take.
+// maxAdjustments is far above what it takes where words have a few tokens each.
 const maxAdjustments = 32
 
 // adjusted is a text of as many tokens as the counter says, or of as few fewer as words
 // allow.
 func (w writer) adjusted(tokens int) []byte {
 	text := w.appendWords(nil, tokens)
+	words := tokens
 	for range maxAdjustments {
-		over := w.counter.Count(string(text)) - tokens
-		switch {
-		case over == 0:
+		found := w.counter.Count(string(text))
+		if found == tokens {
 			return text
-		case over < 0:
-			text = append(text, ' ')
-			text = w.appendWords(text, -over)
-		default:
-			text = dropWords(text, over)
 		}
+		// So many words are too many, or too few, at the tokens that a word has so far.
+		over := (found - tokens) * words / max(found, 1)
+		switch {
+		case found > tokens:
+			over = min(max(over, 1), words)
+			text = dropWords(text, over)
+		case words > 0:
+			over = min(over, -1)
+			text = w.appendWords(append(text, ' '), -over)
+		default: // a word has more tokens than there is room
+			return text
+		}
+		words -= over
 	}
 	for w.counter.Count(string(text)) > tokens {
 		text = dropWords(text, 1)
@@ -74,10 +89,9 @@ func (w writer) adjusted(tokens int) []byte {
 	return text
 }
 
-// dropWords takes off words at the end: at least one, and half of n, because none is
-// known to have more than two tokens.
+// dropWords takes n words off the end.
 func dropWords(text []byte, n int) []byte {
-	for range max(1, n/2) {
+	for range n {
 		i := bytes.LastIndexByte(text, ' ')
 		if i < 0 {
 			return text[:0]

@@ -10,6 +10,7 @@ import (
 	"bgbench/pkg/random"
 	"bgbench/pkg/record"
 	"bgbench/pkg/spec"
+	"bgbench/pkg/tokenizer"
 )
 
 // texts deals out the rows of the files that the classes take their texts from. A row is
@@ -133,5 +134,6 @@ func IsInput(err error) bool {
 	var none NoTextError
 	var lengths prompt.LengthsError
 	var room prompt.RoomError
-	return errors.As(err, &file) || errors.As(err, &none) || errors.As(err, &lengths) || errors.As(err, &room)
+	var tokens tokenizer.FileError
+	return errors.As(err, &file) || errors.As(err, &none) || errors.As(err, &lengths) || errors.As(err, &room) || errors.As(err, &tokens)
 }

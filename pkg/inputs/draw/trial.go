@@ -73,6 +73,9 @@ func (t Trial) start() (*drawing, error) {
 		return nil, err
 	}
 	d := &drawing{Trial: t, salt: t.manifest().CacheSalt(), arrivals: arrivals, counter: token.Default{}}
+	if err := d.openTokenizer(); err != nil {
+		return nil, err
+	}
 	if err := d.readTexts(); err != nil {
 		return nil, err
 	}
