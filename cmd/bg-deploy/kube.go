@@ -45,7 +45,7 @@ func clusterFlags() []ucli.Flag {
 
 // cellOf reads the flags back and checks that the arm can be on a cluster.
 func cellOf(c *ucli.Context, plan deploy.Stack) (kube.Cell, error) {
-	versions, err := kube.LoadVersions(c.String("versions"), c.StringSlice("chart"), c.StringSlice("image"))
+	versions, err := kube.LoadVersions(c.String("versions"), list(c, "chart"), list(c, "image"))
 	if err != nil {
 		return kube.Cell{}, cli.Usage(err)
 	}
@@ -55,14 +55,23 @@ func cellOf(c *ucli.Context, plan deploy.Stack) (kube.Cell, error) {
 		StorageClass: c.String("storage-class"), VolumeSize: c.String("volume-size"), PrometheusURL: c.String("prometheus-url"),
 		Registry: kube.Registry{PlainHTTP: c.Bool("plain-http")},
 	}
-	if o.NodeSelector, err = labels("node-selector", c.StringSlice("node-selector")); err != nil {
+	if o.NodeSelector, err = labels("node-selector", list(c, "node-selector")); err != nil {
 		return kube.Cell{}, err
 	}
-	if o.MonitorLabels, err = labels("monitor-label", c.StringSlice("monitor-label")); err != nil {
+	if o.MonitorLabels, err = labels("monitor-label", list(c, "monitor-label")); err != nil {
 		return kube.Cell{}, err
 	}
 	cell, err := kube.NewCell(plan, o)
 	return cell, cli.Usage(err)
+}
+
+// list is a flag of several values, whose twin in the environment has commas between them.
+func list(c *ucli.Context, flag string) []string {
+	var values []string
+	for _, text := range c.StringSlice(flag) {
+		values = append(values, strings.Split(text, ",")...)
+	}
+	return values
 }
 
 func labels(flag string, texts []string) (map[string]string, error) {
@@ -95,7 +104,7 @@ func upOnCluster(c *ucli.Context, plan deploy.Stack) (stack deploy.Stack, err er
 	}
 	// What failed is said once more below the talk of the teardown.
 	fmt.Fprintf(c.App.ErrWriter, "bg-deploy: %s\ntearing down (--keep leaves it)\n", err)
-	ending, done := context.WithTimeout(context.WithoutCancel(c.Context), downTimeout)
+	ending, done := withoutCancel(c)
 	defer done()
 	if downErr := cluster.Down(ending, cell.Namespace, "", c.App.ErrWriter); downErr != nil {
 		return stack, fmt.Errorf("%w\nand tearing down: %w", err, downErr)
@@ -122,9 +131,14 @@ func execOnCluster(c *ucli.Context, plan deploy.Stack, program command.Command) 
 	if connectErr != nil {
 		return errors.Join(err, connectErr)
 	}
-	ending, done := context.WithTimeout(context.WithoutCancel(c.Context), downTimeout)
+	ending, done := withoutCancel(c)
 	defer done()
 	return errors.Join(err, cluster.Down(ending, stack.Kube.Namespace, stack.RunID, c.App.ErrWriter))
+}
+
+// withoutCancel is the context of a teardown, which an interrupt does not end.
+func withoutCancel(c *ucli.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(context.WithoutCancel(c.Context), downTimeout, fmt.Errorf("not gone within %s", downTimeout))
 }
 
 // upTimeout bounds the start of a cell, which may load tens of gigabytes of weights.

@@ -36,7 +36,7 @@ func loadCommand() *ucli.Command {
 			if stack.Kube == nil {
 				return cli.WithHint(cli.Usagef("%s: found target %s, expected %s", c.String("stack"), stack.Target, spec.TargetKube), "bg-load run")
 			}
-			versions, err := kube.LoadVersions(c.String("versions"), nil, c.StringSlice("image"))
+			versions, err := kube.LoadVersions(c.String("versions"), nil, list(c, "image"))
 			if err != nil {
 				return cli.Usage(err)
 			}

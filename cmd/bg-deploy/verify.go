@@ -46,7 +46,7 @@ func verifyCommand() *ucli.Command {
 }
 
 func verifyOnCluster(c *ucli.Context, stack deploy.Stack) error {
-	versions, err := kube.LoadVersions(c.String("versions"), nil, c.StringSlice("image"))
+	versions, err := kube.LoadVersions(c.String("versions"), nil, list(c, "image"))
 	if err != nil {
 		return cli.Usage(err)
 	}
