@@ -14,7 +14,7 @@ func run(ctx context.Context, env cli.Env, args []string) int {
 		Usage: "declare experiments and draw their inputs",
 		Commands: []*ucli.Command{
 			profileCommand(), profilesCommand(), armsCommand(), experimentsCommand(), planCommand(), inputsCommand(),
-			validateCommand(env),
+			validateCommand(env), convertCommand(env),
 		},
 	}
 	return cli.Run(ctx, env, app, args)
