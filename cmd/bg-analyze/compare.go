@@ -17,6 +17,8 @@ type compareOptions struct {
 	Output  string
 	Summary string // none if empty
 	Strict  bool
+	// Reference is another run of the same inputs; none if empty.
+	Reference string
 }
 
 func compareCommand(env cli.Env) *urfave.Command {
@@ -26,18 +28,20 @@ func compareCommand(env cli.Env) *urfave.Command {
 		ArgsUsage: "EXPDIR",
 		Description: cli.Examples(
 			"bg-analyze compare -o results.json --summary summary.parquet results/batch-gateway-ci",
+			"bg-analyze compare --reference results/yesterday -o results.json results/today",
 			"bg-analyze compare --strict results/batch-gateway-ci | jq '.arms[].against_baseline'",
 		),
 		Flags: []urfave.Flag{
 			outputFlag(),
 			&urfave.StringFlag{Name: "summary", Usage: "Parquet `FILE` with a row a number of every cell"},
+			&urfave.StringFlag{Name: "reference", Usage: "another `RUN` of the same inputs, EXPDIR or its results.json, whose batch outputs must be the same"},
 			strictFlag(),
 		},
 		Action: func(c *urfave.Context) error {
 			if err := cli.MaxArgs(c, 1); err != nil {
 				return err
 			}
-			options := compareOptions{Dir: c.Args().First(), Output: c.String("output"), Summary: c.String("summary"), Strict: c.Bool("strict")}
+			options := compareOptions{Dir: c.Args().First(), Output: c.String("output"), Summary: c.String("summary"), Strict: c.Bool("strict"), Reference: c.String("reference")}
 			return compare(c.Context, env, options)
 		},
 	}
@@ -47,7 +51,7 @@ func compare(ctx context.Context, env cli.Env, o compareOptions) error {
 	if o.Dir == "" {
 		return cli.WithHint(cli.Usagef("no experiment given"), "bg-analyze compare EXPDIR, the folder with experiment.yaml")
 	}
-	results, err := analysis.Compare(ctx, o.Dir)
+	results, err := analysis.Compare(ctx, o.Dir, o.Reference)
 	if err != nil {
 		return inputError(ctx, err)
 	}

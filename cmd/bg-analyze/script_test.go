@@ -22,6 +22,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"experiment": writeExperiment,
+			"answers":    writeAnswers,
 			"cell":       writeCell,
 			"stream":     writeStream,
 			"cut":        cut,
@@ -33,7 +34,21 @@ func TestScripts(t *testing.T) {
 
 // experiment DIR writes the experiment with known answers.
 func writeExperiment(ts *testscript.TestScript, _ bool, args []string) {
-	ts.Check(analysistest.Write(ts.MkAbs(args[0])))
+	ts.Check(analysistest.Write(ts.MkAbs(args[0]), nil))
+}
+
+// answers DIR OTHER writes it with an output for each line, of which so many of s2 are
+// other ones.
+func writeAnswers(ts *testscript.TestScript, _ bool, args []string) {
+	other, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(analysistest.Write(ts.MkAbs(args[0]), func(c *analysistest.Cell) {
+		if c.Metadata.Arm == analysistest.S2 {
+			c.Answer(other)
+		} else {
+			c.Answer(0)
+		}
+	}))
 }
 
 // cell ARM TRIAL DIR writes one cell of it.

@@ -22,7 +22,9 @@ import (
 // Compare summarizes every cell of the experiment in dir, which holds
 // experiment.yaml and cells/<arm>/t<k>, and compares the arms over the trials. A
 // cell that is missing is a warning, one that belongs to another experiment an error.
-func Compare(ctx context.Context, dir string) (Results, error) {
+// reference is another run of the same inputs, a folder like dir or the results.json in it,
+// whose outputs must be the same; none if empty.
+func Compare(ctx context.Context, dir, reference string) (Results, error) {
 	experiment, err := spec.ReadExperiment(filepath.Join(dir, "experiment.yaml"))
 	if err != nil {
 		return Results{}, err
@@ -32,6 +34,12 @@ func Compare(ctx context.Context, dir string) (Results, error) {
 	if err != nil {
 		return Results{}, err
 	}
+	if reference != "" {
+		if err := r.compareWithReference(ctx, slots, reference); err != nil {
+			return Results{}, err
+		}
+	}
+	r.listCells(slots)
 	if len(r.Cells) == 0 {
 		return Results{}, fmt.Errorf("%s: found no finished cell, expected cells/<arm>/t<k> of experiment %q", dir, experiment.Name)
 	}
@@ -55,6 +63,7 @@ type slot struct {
 	result  *CellResult
 	meta    record.Metadata
 	outputs map[line]uint64
+	cache   cacheHits
 	ttft    []float64 // of the interactive requests in the burst, in order
 	absent  error     // why there is no result
 }
@@ -91,6 +100,12 @@ func (r *Results) readCells(ctx context.Context, dir string) ([]*slot, error) {
 		return nil, err
 	}
 	compareOutputs(slots)
+	comparePrefixCache(slots, r.Experiment)
+	return slots, nil
+}
+
+// listCells fills Cells.
+func (r *Results) listCells(slots []*slot) {
 	for _, s := range slots {
 		if s.absent != nil {
 			r.Warnings = append(r.Warnings, s.warning("the cell is missing: %v", s.absent))
@@ -98,7 +113,6 @@ func (r *Results) readCells(ctx context.Context, dir string) ([]*slot, error) {
 		}
 		r.Cells = append(r.Cells, *s.result)
 	}
-	return slots, nil
 }
 
 func (s *slot) read(ctx context.Context, dir string, experiment spec.Experiment) error {
@@ -126,6 +140,7 @@ func (s *slot) read(ctx context.Context, dir string, experiment spec.Experiment)
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	s.result, s.outputs = &result, c.rows.outputs()
+	s.cache = c.cacheHits()
 	s.keepOpinion(c)
 	return nil
 }
@@ -173,14 +188,21 @@ func sameInputs(slots []*slot) error {
 			first[s.workload()] = s
 			continue
 		}
-		for name, hash := range s.meta.Inputs {
-			if other, ok := with.meta.Inputs[name]; ok && other != hash {
-				return fmt.Errorf("trial %d: arms %s and %s replayed different inputs: %s has SHA-256 %.12s… and %.12s…",
-					s.trial, with.arm.Name, s.arm.Name, name, other, hash)
-			}
+		if differs := otherInput(with.meta, s.meta); differs != "" {
+			return fmt.Errorf("trial %d: arms %s and %s replayed different inputs: %s", s.trial, with.arm.Name, s.arm.Name, differs)
 		}
 	}
 	return nil
+}
+
+// otherInput names the first file that two cells replayed and that is not the same.
+func otherInput(a, b record.Metadata) string {
+	for _, name := range slices.Sorted(maps.Keys(a.Inputs)) {
+		if was, is := a.Inputs[name], b.Inputs[name]; is != "" && is != was {
+			return fmt.Sprintf("%s has SHA-256 %.12s… and %.12s…", name, was, is)
+		}
+	}
+	return ""
 }
 
 // strangers warns of folders that the experiment has no arm or no trial for.

@@ -54,7 +54,7 @@ var written = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	writtenTo = dir
-	return dir, analysistest.Write(dir)
+	return dir, analysistest.Write(dir, nil)
 })
 
 var writtenTo string // for TestMain to remove
@@ -84,7 +84,7 @@ func experiment(t *testing.T) string {
 
 func mustCompare(t *testing.T, dir string) Results {
 	t.Helper()
-	r, err := Compare(context.Background(), dir)
+	r, err := Compare(context.Background(), dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestExperimentsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 				}
 			}
 			c.change(t, dir)
-			if _, err := Compare(context.Background(), dir); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := Compare(context.Background(), dir, ""); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("found %v, expected …%s…", err, c.want)
 			}
 		})

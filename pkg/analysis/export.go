@@ -62,7 +62,7 @@ func readFolder(ctx context.Context, dir string, itl interop.Definition) (intero
 		results.Cells, results.Warnings = []CellResult{c}, c.Warnings()
 	} else {
 		var err error
-		if results, err = Compare(ctx, dir); err != nil {
+		if results, err = Compare(ctx, dir, ""); err != nil {
 			return interop.Document{}, err
 		}
 	}

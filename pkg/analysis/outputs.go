@@ -48,35 +48,44 @@ func compareOutputs(slots []*slot) {
 			reference[s.workload()] = s
 			continue
 		}
-		o := &OutputComparison{Reference: first.arm.Name}
-		var differing []string
-		for key, text := range s.outputs {
-			other, ok := first.outputs[key]
-			if !ok {
-				continue
-			}
-			o.Compared++
-			if text != other {
-				o.Different++
-				differing = append(differing, key.job+"/"+key.customID)
-			}
-		}
-		slices.Sort(differing)
-		s.result.Outputs = o
-		s.result.addCheck(o.check(s.meta.Target, differing))
+		o, differing := s.outputsAgainst(first)
+		s.result.Outputs = &o
+		s.result.addCheck(o.check("outputs identical", s.meta.Target, differing))
 	}
+}
+
+// outputsAgainst compares the lines that both have, and names those that differ.
+func (s *slot) outputsAgainst(reference *slot) (OutputComparison, []string) {
+	o := OutputComparison{Reference: reference.arm.Name}
+	var differing []string
+	for key, text := range s.outputs {
+		other, ok := reference.outputs[key]
+		if !ok {
+			continue
+		}
+		o.Compared++
+		if text != other {
+			o.Different++
+			differing = append(differing, key.job+"/"+key.customID)
+		}
+	}
+	slices.Sort(differing)
+	return o, differing
 }
 
 // check holds emulated servers to identical outputs. On real ones the sums of a batch
 // are not those of a request alone, so that a token may turn out otherwise.
-func (o OutputComparison) check(target string, differing []string) Check {
+func (o OutputComparison) check(name, target string, differing []string) Check {
 	exact := target == spec.TargetModel || target == spec.TargetLocal
 	evidence := fmt.Sprintf("%d of %d lines with another output than in %s", o.Different, o.Compared, o.Reference)
+	if o.Run != "" {
+		evidence += " of " + o.Run
+	}
 	if len(differing) > 0 {
 		evidence += fmt.Sprintf(", such as %v", differing[:min(len(differing), listedLines)])
 	}
 	if !exact {
 		evidence += "; told, not demanded, of real servers"
 	}
-	return check("outputs identical", !exact || o.Different == 0, "%s", evidence)
+	return check(name, !exact || o.Different == 0, "%s", evidence)
 }

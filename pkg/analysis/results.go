@@ -83,8 +83,10 @@ type CellResult struct {
 	// Agreement is a cross-check of clients and servers.
 	Agreement TTFTAgreement `json:"ttft_agreement"`
 	// Outputs compares with another arm of the trial; bg-analyze cell has none.
-	Outputs  *OutputComparison `json:"outputs,omitempty"`
-	Versions map[string]any    `json:"metadata"` // run-metadata.json as it is
+	Outputs *OutputComparison `json:"outputs,omitempty"`
+	// ReferenceOutputs compares with a reference run, where one is given.
+	ReferenceOutputs *OutputComparison `json:"reference_outputs,omitempty"`
+	Versions         map[string]any    `json:"metadata"` // run-metadata.json as it is
 }
 
 // Check is one line of the validity of a cell.
@@ -216,9 +218,10 @@ type TokenSummary struct {
 	RedoneRatio Value `json:"redone_ratio"` // of needed
 }
 
-// OutputComparison counts the lines whose output differs from that of another arm.
+// OutputComparison counts the lines whose output differs from that of another cell.
 type OutputComparison struct {
-	Reference string `json:"reference"` // arm
+	Run       string `json:"run,omitempty"` // its experiment, where it is a reference run
+	Reference string `json:"reference"`     // arm
 	Compared  int    `json:"compared"`
 	Different int    `json:"different"`
 }

@@ -68,10 +68,10 @@ func shipped(t *testing.T) *jsonschema.Resolved {
 func toyResults(t *testing.T) []byte {
 	t.Helper()
 	dir := t.TempDir()
-	if err := analysistest.Write(dir); err != nil {
+	if err := analysistest.Write(dir, nil); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Compare(t.Context(), dir)
+	r, err := Compare(t.Context(), dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -233,6 +233,23 @@ func (c *Cell) samples() {
 	}
 }
 
+// Answer gives each ok line an output that follows from its custom_id, and the first n of
+// them another one.
+func (c *Cell) Answer(n int) {
+	for i := range c.Requests {
+		q := &c.Requests[i]
+		if q.CustomID == nil || q.Status != record.StatusOK {
+			continue
+		}
+		text := "output of " + *q.CustomID
+		if n > 0 {
+			n--
+			text = "something else"
+		}
+		q.OutputSHA256 = &text
+	}
+}
+
 // Arm changes the arm that the cell says it was measured with.
 func (c *Cell) Arm(change func(*spec.Arm)) {
 	var stack struct {

@@ -95,8 +95,8 @@ func arm(name, dispatch string) spec.Arm {
 }
 
 // Write writes the experiment to dir. Of arm S6, trial 2 left late and trial 3 was
-// not measured.
-func Write(dir string) error {
+// not measured. change may change each cell before it is written.
+func Write(dir string, change func(*Cell)) error {
 	experiment := Experiment()
 	text, err := spec.Marshal(experiment)
 	if err != nil {
@@ -120,6 +120,9 @@ func Write(dir string) error {
 				}
 			case arm.Name == S6 && trial == 3:
 				continue
+			}
+			if change != nil {
+				change(&cell)
 			}
 			if err := cell.Write(filepath.Join(dir, "cells", arm.Name, fmt.Sprintf("t%d", trial))); err != nil {
 				return err
