@@ -12,7 +12,7 @@ func run(ctx context.Context, env cli.Env, args []string) int {
 	app := &ucli.App{
 		Name:     "bg-report",
 		Usage:    "turn results.json into a page or a summary to read",
-		Commands: []*ucli.Command{htmlCommand(env), mdCommand(env)},
+		Commands: []*ucli.Command{htmlCommand(env), mdCommand(env), openCommand(env)},
 	}
 	return cli.Run(ctx, env, app, args)
 }

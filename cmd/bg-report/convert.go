@@ -14,16 +14,12 @@ func outputFlag() ucli.Flag {
 	return &ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "-", Usage: "`FILE` to write, - is standard output"}
 }
 
-// convert reads the one argument, results.json or -, and writes it in another form.
-func convert(c *ucli.Context, env cli.Env, write func(io.Writer, analysis.Results) error) error {
-	if err := cli.MaxArgs(c, 1); err != nil {
-		return err
-	}
+// convert reads the first argument, results.json or -, and writes it in another form.
+func convert(c *ucli.Context, env cli.Env, output string, write func(io.Writer, analysis.Results) error) error {
 	path := c.Args().First()
 	if path == "" {
 		return cli.WithHint(cli.Usagef("%s: no RESULTS given", c.Command.Name), "results.json of an experiment, or - for standard input")
 	}
-	output := c.String("output")
 	if same(path, output) {
 		return cli.Usagef("--output: %s is the input as well", output)
 	}

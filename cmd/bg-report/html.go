@@ -1,8 +1,11 @@
 package main
 
 import (
+	"io"
+
 	ucli "github.com/urfave/cli/v2"
 
+	"bgbench/pkg/analysis"
 	"bgbench/pkg/cli"
 	"bgbench/pkg/report"
 )
@@ -11,15 +14,22 @@ func htmlCommand(env cli.Env) *ucli.Command {
 	return &ucli.Command{
 		Name:      "html",
 		Usage:     "write one self-contained page with tables and charts",
-		ArgsUsage: "RESULTS",
+		ArgsUsage: "RESULTS [OTHER...]",
 		Description: "RESULTS is what `bg-analyze compare` wrote, - is standard input. The page carries its\n" +
-			"scripts and data, loads nothing from the network and reads well without scripts.\n\n" +
+			"scripts and data, loads nothing from the network and reads well without scripts. The\n" +
+			"medians of OTHER results are laid beside those of RESULTS, arm by arm.\n\n" +
 			cli.Examples(
 				"bg-report html results/batch-gateway-ci/results.json -o report.html",
+				"bg-report html new/results.json old/results.json -o report.html",
+				"bg-analyze sweep --format json sweeps/s2-ungated -o rates.json && bg-report html --rates rates.json results.json -o report.html",
 				"bg-analyze compare results/batch-gateway-ci | bg-report html - -o report.html"),
-		Flags: []ucli.Flag{outputFlag()},
+		Flags: append(besideFlags(), outputFlag()),
 		Action: func(c *ucli.Context) error {
-			return convert(c, env, report.HTML)
+			beside, err := readBeside(c)
+			if err != nil {
+				return err
+			}
+			return convert(c, env, c.String("output"), func(w io.Writer, results analysis.Results) error { return report.HTML(w, results, beside) })
 		},
 	}
 }

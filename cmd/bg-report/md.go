@@ -19,7 +19,10 @@ func mdCommand(env cli.Env) *ucli.Command {
 				"bg-report md results/batch-gateway-ci/results.json -o report.md"),
 		Flags: []ucli.Flag{outputFlag()},
 		Action: func(c *ucli.Context) error {
-			return convert(c, env, report.Markdown)
+			if err := cli.MaxArgs(c, 1); err != nil {
+				return err
+			}
+			return convert(c, env, c.String("output"), report.Markdown)
 		},
 	}
 }

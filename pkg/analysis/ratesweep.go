@@ -106,3 +106,21 @@ func WriteRateSweep(w io.Writer, points []RatePoint) error {
 	}
 	return nil
 }
+
+// ReadRatePoints reads what bg-analyze sweep --format json wrote.
+func ReadRatePoints(r io.Reader, name string) ([]RatePoint, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	var points []RatePoint
+	if err := decode(data, name, &points); err != nil {
+		return nil, err
+	}
+	for i, p := range points {
+		if p.Arm == "" || p.Summary.Phase == "" {
+			return nil, fmt.Errorf("%s: [%d]: found no arm or no summary, expected the points of bg-analyze sweep --format json", name, i)
+		}
+	}
+	return points, nil
+}

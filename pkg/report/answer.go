@@ -15,6 +15,7 @@ import (
 type answer struct {
 	Interactive string
 	Batch       string
+	Evictions   string // empty where no arm evicts
 	Comparisons []comparison
 	Margin      string // the declared margin, empty without one
 	Baseline    string
@@ -47,6 +48,7 @@ func (s study) answer() answer {
 	}
 	a.Interactive = s.interactiveSentence()
 	a.Batch = s.batchSentence()
+	a.Evictions = s.evictionSentence()
 	return a
 }
 
@@ -104,8 +106,11 @@ func (s study) sentenceAgainst(base arm) string {
 			}
 		}
 		said := s.evidence(a, c) + why + s.cost(a, key, verdict)
-		if s.many() {
+		switch {
+		case s.many():
 			said = s.inShort(a, c, key)
+		case s.several():
+			said = s.evidence(a, c) + why
 		}
 		groups[verdict] = append(groups[verdict], a.Tag.Label()+" ("+said+")")
 	}
@@ -126,11 +131,11 @@ func (s study) sentenceAgainst(base arm) string {
 	case len(clauses) == 0 && open == nil:
 		return "No conclusion: there is no arm to compare with " + base.Tag.Label() + "."
 	case len(clauses) == 0:
-		return subject + " allows no conclusion for " + list(open) + "."
+		return subject + " allows no conclusion for " + list(open) + "." + s.costsOf(base, key)
 	case open == nil:
-		return subject + " is " + list(clauses) + "."
+		return subject + " is " + list(clauses) + "." + s.costsOf(base, key)
 	}
-	return subject + " is " + list(clauses) + "; no conclusion for " + list(open) + "."
+	return subject + " is " + list(clauses) + "; no conclusion for " + list(open) + "." + s.costsOf(base, key)
 }
 
 // cost names the other metrics that an arm degrades, so that no verdict, nor the
@@ -150,6 +155,36 @@ func (s study) cost(a arm, key, verdict string) string {
 		if c.Ratio != nil {
 			text += fmt.Sprintf(", %s, n\u00a0=\u00a0%d", times(*c.Ratio), c.Pairs)
 		}
+	}
+	return text
+}
+
+// severalArms is how many arms a sentence can tell the costs of one by one.
+const severalArms = 4
+
+// several reports whether costs are told metric by metric, in a sentence of their own.
+func (s study) several() bool { return len(s.Arms) > severalArms && !s.many() }
+
+// costsOf says which other metrics are degraded in which arms that are compared with base.
+func (s study) costsOf(base arm, key string) string {
+	if !s.several() {
+		return ""
+	}
+	arms := map[string][]string{}
+	for _, a := range s.Arms {
+		if a.ArmResult.Baseline || a.Point != base.Point {
+			continue
+		}
+		for other, c := range a.Against {
+			if other != key && c.Verdict == analysis.VerdictDegraded && c.Ratio != nil {
+				arms[other] = append(arms[other], fmt.Sprintf("%s (%s, n\u00a0=\u00a0%d)", a.Tag.Label(), times(*c.Ratio), c.Pairs))
+			}
+		}
+	}
+	text := ""
+	for _, other := range slices.SortedFunc(maps.Keys(arms), s.byImportance) {
+		name := metricName(other)
+		text += " " + strings.ToUpper(name[:1]) + name[1:] + " is degraded in " + list(arms[other]) + "."
 	}
 	return text
 }
@@ -221,6 +256,56 @@ func (s study) batchSentence() string {
 	}
 	return "Every line of every batch job was done within its window in " + list(met) +
 		"; jobs failed lines or missed their windows in " + list(missed) + "."
+}
+
+// evictionSentence tells what protection by eviction cost: how often it happened, what
+// became of the lines and how much was computed again, over the valid trials of each arm.
+func (s study) evictionSentence() string {
+	var told []string
+	for _, a := range s.Arms {
+		issued, lines, one, redone, trials := 0.0, 0.0, 0.0, 0.0, 0
+		follows, counted, lost := true, true, 0
+		for _, c := range a.valid() {
+			e := c.Batch.Evicted
+			if e == nil || e.Issued.Value == nil {
+				continue
+			}
+			trials++
+			issued += *e.Issued.Value
+			lost += c.Batch.Lines.Lost + c.Batch.Lines.Duplicated
+			if e.Lines.Value != nil && e.OneResult.Value != nil {
+				lines, one = lines+*e.Lines.Value, one+*e.OneResult.Value
+			} else {
+				follows = false
+			}
+			if v := c.Tokens.Redone.Value; v != nil {
+				redone += *v
+			} else {
+				counted = false
+			}
+		}
+		if trials == 0 {
+			continue
+		}
+		said := fmt.Sprintf("%s evicted %s (n\u00a0=\u00a0%d", a.Tag.Label(), analysis.Plural(int(issued), "request"), trials)
+		switch {
+		case issued == 0:
+		case follows:
+			said += fmt.Sprintf("; %s of %s had exactly one final result", count(int64(one)), analysis.Plural(int(lines), "evicted line"))
+		case lost == 0:
+			said += "; no line was lost or has two results"
+		default:
+			said += fmt.Sprintf("; %s lost or with two results", analysis.Plural(lost, "line"))
+		}
+		if issued > 0 && counted {
+			said += "; " + count(int64(redone)) + " tokens were computed again"
+		}
+		told = append(told, said+")")
+	}
+	if told == nil {
+		return ""
+	}
+	return strings.Join(told, ", ") + "."
 }
 
 // list joins items as a sentence does: a, b and c.

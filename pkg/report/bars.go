@@ -26,15 +26,30 @@ const (
 	barsStep   = 27.5
 )
 
-// bars draws a latency of the requests of a class: a row an arm, a block a phase, a
+// barColumn is a metric that bars show side by side.
+type barColumn struct{ head, metric, stat string }
+
+// percentiles are the columns of a latency.
+func percentiles(metric string) []barColumn {
+	var columns []barColumn
+	for _, stat := range []string{analysis.StatP50, analysis.StatP95, analysis.StatP99} {
+		columns = append(columns, barColumn{stat, metric, stat})
+	}
+	return columns
+}
+
+// bars draws metrics of the requests of a class: a row an arm, a block a phase, a
 // column a percentile. A bar is the median over trials, its whisker reaches from
 // the smallest to the largest trial and each dot is a trial. The phases of a
 // column share their axis, which begins at zero.
-func (s study) bars(id, class, metric string) (figure, error) {
-	stats := []string{analysis.StatP50, analysis.StatP95, analysis.StatP99}
+func (s study) bars(id, class string, columns []barColumn) (figure, error) {
+	var heads []string
+	for _, c := range columns {
+		heads = append(heads, c.head)
+	}
 	f := figure{
-		ID:  id,
-		Alt: fmt.Sprintf("Bars of %s %s p50, p95 and p99 by arm and phase; the table below has the numbers.", class, quantityName(metric)),
+		ID: id, Wide: true,
+		Alt: fmt.Sprintf("Bars of %s %s %s by arm and phase; the table below has the numbers.", class, quantityName(columns[0].metric), list(heads)),
 		Caption: "Bar: median over trials. Whisker: smallest to largest trial. Dot: one trial. " +
 			"Requests that ended ok, from the instant they were sent.",
 		Heads: []string{"Arm", "Phase", "Statistic", "Median", "Min", "Max", "Interval", "n", "Trials"},
@@ -47,7 +62,6 @@ func (s study) bars(id, class, metric string) (figure, error) {
 	for i, a := range s.Arms {
 		names[i] = shortened(a.Tag.Label(), barsName)
 	}
-	unit, factor := s.barsUnit(class, metric, stats)
 	bar := charts.NewBar()
 	bar.XYReversal()
 	bar.SetXAxis(names)
@@ -58,21 +72,26 @@ func (s study) bars(id, class, metric string) (figure, error) {
 	for row, phase := range phases {
 		top := barsTop + row*block
 		texts = append(texts, chartText(label(phase), "0", px(top+4), true))
-		for column, stat := range stats {
-			index := row*len(stats) + column
+		for column, of := range columns {
+			index := row*len(columns) + column
+			unit, factor := s.barsUnit(class, of, columns)
 			left := barsLeft + float64(column)*barsStep
 			if row == 0 {
-				texts = append(texts, chartText(stat, percent(left), "3", true))
+				texts = append(texts, chartText(of.head, percent(left), "3", true))
 			}
 			bar.SetGlobalOptions(charts.WithGridOpts(opts.Grid{
 				Left: percent(left), Width: percent(barsWidth), Top: px(top + barsGap - 4), Height: px(len(s.Arms) * barsRow),
 			}))
 			last := row == len(phases)-1
 			// A quarter of the axis is for the number at the end of the longest whisker.
-			end, step := axisEnd(1.28 * factor * s.largest(class, metric, stat))
+			end, step := axisEnd(1.28 * factor * s.largest(class, of.metric, of.stat))
+			if of.stat == analysis.StatRatio {
+				end, step = 130, 50 // nothing is above 100 %, the rest is for the numbers
+			}
 			bar.ExtendXAxis(opts.XAxis{
 				Type: "value", GridIndex: index, Min: 0, Max: end, MinInterval: step, MaxInterval: step,
-				AxisLabel: &opts.AxisLabel{Show: opts.Bool(last), Formatter: types.FuncStr("{value} " + unit), HideOverlap: opts.Bool(true)},
+				AxisLabel: &opts.AxisLabel{Show: opts.Bool(last), Formatter: types.FuncStr("{value}" + unit), HideOverlap: opts.Bool(true),
+					ShowMaxLabel: opts.Bool(of.stat != analysis.StatRatio)},
 			})
 			bar.ExtendYAxis(opts.YAxis{
 				Type: "category", GridIndex: index, Data: names, Inverse: opts.Bool(true),
@@ -81,18 +100,18 @@ func (s study) bars(id, class, metric string) (figure, error) {
 			var medians []opts.BarData
 			var payload []map[string]any
 			for _, a := range s.Arms {
-				e := a.Metrics[analysis.MetricKey(phase, class, metric, stat)]
+				e := a.Metrics[analysis.MetricKey(phase, class, of.metric, of.stat)]
 				medians = append(medians, opts.BarData{
 					Value:     scaled(e.Median, factor),
 					ItemStyle: &opts.ItemStyle{Color: a.Tag.colour(), Opacity: opts.Float(a.Tag.opacity())},
 				})
 				payload = append(payload, trialMarks(e, factor))
-				f.Rows = append(f.Rows, estimateRow(a, phase, stat, e))
+				f.Rows = append(f.Rows, estimateRow(a, phase, of.head, e))
 				if reason := prose(e.Reason); e.Median == nil && reason != "" && !slices.Contains(missing, reason) {
 					missing = append(missing, reason)
 				}
 			}
-			bar.AddSeries(stat+" in "+label(phase), medians, charts.WithBarChartOpts(opts.BarChart{
+			bar.AddSeries(of.head+" in "+label(phase), medians, charts.WithBarChartOpts(opts.BarChart{
 				XAxisIndex: index, YAxisIndex: index, BarWidth: "58%",
 			}))
 			whiskers = append(whiskers, trialSeries(index, len(s.Arms), payload))
@@ -125,16 +144,20 @@ type horizontal struct{ *charts.Bar }
 
 func (horizontal) Validate() {}
 
-// barsUnit is one unit for the whole figure.
-func (s study) barsUnit(class, metric string, stats []string) (unit string, factor float64) {
+// barsUnit is the unit of a column: one for all that show the same quantity.
+func (s study) barsUnit(class string, of barColumn, columns []barColumn) (unit string, factor float64) {
+	switch of.stat {
+	case analysis.StatRatio:
+		return "\u00a0%", 100
+	case analysis.StatPerS:
+		return "", 1
+	}
 	largest := 0.0
-	for _, stat := range stats {
-		largest = max(largest, s.largest(class, metric, stat))
+	for _, c := range columns {
+		largest = max(largest, s.largest(class, c.metric, c.stat))
 	}
-	if largest < 2 {
-		return "ms", 1000
-	}
-	return "s", 1
+	unit, factor = secondsUnit(largest)
+	return " " + unit, factor
 }
 
 // phasesOf lists the phases in which some arm has requests of a class.

@@ -70,6 +70,11 @@ func TestBrowser(t *testing.T) {
 		{"every chart draws", everyChartDraws},
 		{"a folded chart is drawn when it is opened", foldedChartIsDrawnWhenOpened},
 		{"charts are drawn anew in the dark", chartsAreDrawnAnewInTheDark},
+		{"arms are switched off and on", armsAreSwitched},
+		{"a narrow screen needs no scrolling sideways", narrowScreen},
+		{"charts are whole on paper", chartsAreWholeOnPaper},
+		{"everything has a name and is reached by keys", everythingIsReached},
+		{"a large experiment opens quickly", largeExperimentOpens},
 		{"the summary is copied", summaryIsCopied},
 		{"the summary is copied without a clipboard", summaryIsCopiedWithoutClipboard},
 		{"hostile names are text", hostileNamesAreText},
@@ -209,19 +214,27 @@ func everyChartDraws(t *testing.T, browser context.Context) {
 		shapes int
 		texts  []string
 	}{
-		"ttft":       {24, []string{"p50", "p99", "burst", "idle", "s0-interactive-only", "341 ms", "1.80 s", dash}},
-		"itl":        {24, []string{"p95", "s6-low-concurrency", "10.4 ms", "ms"}},
-		"timeline-0": {10, []string{"completed requests", "burst", "warm-up", "A due", "A", "B", "C", "min"}},
-		"timeline-2": {10, []string{"completed requests"}},
-		"servers-0":  {9, []string{"requests running", "requests waiting", "KV cache in use", "100 %"}},
-		"servers-3":  {9, []string{"KV cache in use"}},
+		"ttft":        {24, []string{"p50", "p99", "burst", "idle", "s0-interactive-only", "341 ms", "1.80 s", dash}},
+		"itl":         {24, []string{"p95", "s6-low-concurrency", "10.4 ms", "ms"}},
+		"timeline-0":  {10, []string{"completed requests", "burst", "warm-up", "A due", "A", "B", "C", "min"}},
+		"timeline-2":  {10, []string{"completed requests"}},
+		"servers-0":   {9, []string{"requests running", "requests waiting", "KV cache in use", "100 %"}},
+		"servers-3":   {9, []string{"KV cache in use"}},
+		"forest":      {12, []string{"interactive TTFT p95 in burst", "s1-no-gateway", "degraded", "no conclusion", "1×"}},
+		"trade-off":   {6, []string{"s2-ungated", "s0-interactive-only, without batch work", "per second", "s"}},
+		"cdf-ttft":    {12, []string{"TTFT in burst", "TTFT in idle", "p95", "100 %", "1 s"}},
+		"failures":    {4, []string{"interactive in burst", "s1-no-gateway", "%"}},
+		"completions": {9, []string{"job A, requests completed", "A due", "burst", "min"}},
+		"load":        {8, []string{"requests sent per second", "largest lateness", "ms", "min"}},
 	}
 	all := eval[[]drawing](t, b, drawings)
-	if len(all) != 9 {
-		t.Errorf("%d charts, want 2 of latencies, 3 timelines and 4 of servers", len(all))
+	// Ratios, trade-off, four latencies, three distributions, failures, jobs and load, and
+	// of the arms 3 timelines and 4 panels of servers.
+	if len(all) != 12+3+4 {
+		t.Errorf("%d charts, want 19", len(all))
 	}
 	for _, d := range all {
-		if d.Series == 0 || d.Width < 300 || d.Height < 150 || d.Shapes < 9 {
+		if d.Series == 0 || d.Width < 300 || d.Height < 150 || d.Shapes < 4 {
 			t.Errorf("chart %s looks empty: %+v", d.ID, d)
 		}
 		for _, text := range want[d.ID].texts {
@@ -294,8 +307,8 @@ func chartsAreDrawnAnewInTheDark(t *testing.T, browser context.Context) {
 	if got := eval[string](t, b, `getComputedStyle(document.body).backgroundColor`); got != "rgb(20, 23, 27)" {
 		t.Errorf("the page is %s in the dark", got)
 	}
-	if n := eval[int](t, b, `document.querySelectorAll('.chart svg').length`); n != 9 {
-		t.Errorf("%d drawings after the change, want 9", n)
+	if n := eval[int](t, b, `document.querySelectorAll('.chart').length - document.querySelectorAll('.chart svg').length`); n != 0 {
+		t.Errorf("%d charts without a drawing after the change", n)
 	}
 	save(t, b, "dark.png")
 
@@ -314,23 +327,26 @@ func chartsAreDrawnAnewInTheDark(t *testing.T, browser context.Context) {
 }
 
 func summaryIsCopied(t *testing.T, browser context.Context) {
-	copies(t, browser, `Object.defineProperty(navigator, 'clipboard', { value: {
-		writeText: function (text) { window.taken = text; return Promise.resolve(); } } }), true`)
+	prepare := `Object.defineProperty(navigator, 'clipboard', { value: {
+		writeText: function (text) { window.taken = text; return Promise.resolve(); } } }), true`
+	copies(t, browser, "summary-markdown", prepare, newStudy(fixture()).summaryMarkdown())
+	copies(t, browser, "summary-csv", prepare, newStudy(fixture()).summaryCSV())
 }
 
 func summaryIsCopiedWithoutClipboard(t *testing.T, browser context.Context) {
-	copies(t, browser, `Object.defineProperty(navigator, 'clipboard', { value: undefined }),
-		document.addEventListener('copy', function () { window.taken = document.activeElement.value; }), true`)
+	copies(t, browser, "summary-markdown", `Object.defineProperty(navigator, 'clipboard', { value: undefined }),
+		document.addEventListener('copy', function () { window.taken = document.activeElement.value; }), true`, newStudy(fixture()).summaryMarkdown())
 }
 
-// copies presses the button after prepare, which leaves what is copied in window.taken.
-func copies(t *testing.T, browser context.Context, prepare string) {
+// copies presses the button of a source after prepare, which leaves what is copied in window.taken.
+func copies(t *testing.T, browser context.Context, source, prepare, want string) {
 	t.Helper()
 	b := open(t, browser, fixture(), nil)
 	eval[bool](t, b, prepare)
-	b.do(t, chromedp.Click(chromedp.CSS("button.copy")))
-	until(t, b, `document.querySelector('button.copy').textContent === 'Copied'`)
-	if got, want := eval[string](t, b, `window.taken`), newStudy(fixture()).summaryMarkdown(); got != want {
+	button := `button[data-copy="` + source + `"]`
+	b.do(t, chromedp.Click(chromedp.CSS(button)))
+	until(t, b, `document.querySelector('`+button+`').textContent === 'Copied'`)
+	if got := eval[string](t, b, `window.taken`); got != want {
 		t.Errorf("copied\n%s\nwant\n%s", got, want)
 	}
 }
@@ -349,10 +365,10 @@ func hostileNamesAreText(t *testing.T, browser context.Context) {
 	if n := eval[int](t, b, `document.querySelectorAll('img, iframe, object, a[href^="javascript"]').length`); n != 0 {
 		t.Errorf("%d elements that the page did not write", n)
 	}
-	// One in the head, the library, the boot script, the summary and an option a chart.
+	// One in the head, the library, the boot script, the summary twice and an option a chart.
 	charts := eval[int](t, b, `document.querySelectorAll('.chart').length`)
-	if n := eval[int](t, b, `document.scripts.length`); n != charts+4 {
-		t.Errorf("%d scripts beside %d charts, want 4", n-charts, charts)
+	if n := eval[int](t, b, `document.scripts.length`); n != charts+5 {
+		t.Errorf("%d scripts beside %d charts, want 5", n-charts, charts)
 	}
 	if wide := eval[float64](t, b, `document.documentElement.scrollWidth`); wide > 1200 {
 		t.Errorf("a long name makes the page %v pixels wide", wide)
@@ -379,15 +395,7 @@ func tablesAreThereWithoutScripts(t *testing.T, browser context.Context) {
 // save keeps a picture of the whole page in the folder BG_SCREENSHOTS, if it is set.
 func save(t *testing.T, b *tab, name string) {
 	t.Helper()
-	folder := os.Getenv("BG_SCREENSHOTS")
-	if folder == "" {
-		return
-	}
-	picture := take(t, b, chromedp.FullScreenshot(100)) // 100 is PNG
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, name), picture, 0o644); err != nil {
-		t.Fatal(err)
+	if os.Getenv("BG_SCREENSHOTS") != "" {
+		keep(t, name, take(t, b, chromedp.FullScreenshot(100))) // 100 is PNG
 	}
 }

@@ -13,6 +13,8 @@ type figure struct {
 	Alt     string // what is drawn, for who cannot see it
 	Height  int    // pixels
 	Folded  bool   // behind the name of its arm
+	Wide    bool   // scrolls sideways where the screen is narrow
+	Legend  []tag  // arms that can be switched off
 	Option  template.JS
 	Caption string
 	Heads   []string // data table

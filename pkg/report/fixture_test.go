@@ -94,6 +94,16 @@ func fixture() analysis.Results {
 	for i := range r.Arms[1:] {
 		fixtureCompare(&r.Arms[i+1], r.Arms[0], arms[i+1].verdict)
 	}
+	for i, a := range r.Arms[1:] {
+		p := analysis.TradePoint{Arm: a.Name, BatchPerS: measured(arms[i+1].perIdle, 3), Frontier: i != 1}
+		p.TTFTP95 = analysis.Value{Value: a.Metrics["burst/interactive/ttft/p95"].Median, N: 3}
+		r.TradeOff = append(r.TradeOff, p)
+	}
+	r.Steps = []analysis.Step{{Chain: "value", From: "s1-no-gateway", To: "s2-ungated", Change: []analysis.Change{
+		{Key: "burst/interactive/ttft/p95", Unit: "s", Better: "lower", From: number(1.8), To: number(1.35), Word: analysis.WordBetter,
+			Comparison: analysis.Comparison{Ratio: number(0.75), Low: number(0.7), High: number(0.8), Pairs: 3, PAdjusted: number(0.011)}},
+		{Key: "all/batch/span_s/value", Unit: "s", Better: "lower", From: number(760), To: number(860), Word: analysis.WordNotShown},
+	}}, {Chain: "value", From: "s2-ungated", To: "s9", Reason: "the experiment has no arm s9"}}
 	return r
 }
 
@@ -167,8 +177,12 @@ func fixtureCell(a fixtureArm, trial int, profile spec.Profile, rng *rand.Rand) 
 			TTFTAdjusted: spread(ttft, n), Lateness: spread([3]float64{0.00021, 0.00048, 0.0009}, n),
 		}
 		s.E2EFromDue = s.E2E
+		s.CDFs = analysis.CDFs{analysis.MetricTTFT: cdfOf(s.TTFT, n), analysis.MetricITL: cdfOf(s.ITL, s.ITL.N), analysis.MetricE2E: cdfOf(s.E2E, n)}
+		s.Errors = analysis.Share{Count: failed, N: n, Value: number(float64(failed) / float64(n)), Low: number(0), High: number(float64(failed+4) / float64(n)), Method: "Wilson"}
+		s.Goodput = analysis.Goodput{TTFTS: number(0.45), Good: analysis.Share{Count: n - failed, N: n, Value: number(float64(n-failed) / float64(n))}}
 		if failed > 0 {
 			s.ByStatus["timeout"] = failed
+			s.ErrorsByKind = map[string]analysis.Share{"timeout": s.Errors}
 			s.TTFTAdjusted.Max = missing("the largest is a failed request, which counts as endless")
 		}
 		if n < 299 {
@@ -188,6 +202,20 @@ func fixtureCell(a fixtureArm, trial int, profile spec.Profile, rng *rand.Rand) 
 	}
 	fixtureGauges(&c, a, rng)
 	return c
+}
+
+// cdfOf joins the percentiles of a distribution.
+func cdfOf(d analysis.Distribution, of int) [][2]float64 {
+	var points [][2]float64
+	for _, p := range []struct {
+		share float64
+		v     analysis.Value
+	}{{0.5, d.P50}, {0.9, d.P90}, {0.95, d.P95}, {0.99, d.P99}, {1, d.Max}} {
+		if p.v.Value != nil {
+			points = append(points, [2]float64{*p.v.Value, *number(p.share * float64(d.N) / float64(of))})
+		}
+	}
+	return points
 }
 
 func spread(q [3]float64, n int) analysis.Distribution {
@@ -258,6 +286,18 @@ func fixtureJobs(c *analysis.CellResult, a fixtureArm, profile spec.Profile, wob
 }
 
 func fixtureGauges(c *analysis.CellResult, a fixtureArm, rng *rand.Rand) {
+	load := map[string][][2]float64{}
+	for _, b := range c.Bands {
+		rate := map[string]float64{"burst": 15, "idle": 1}[b.Phase]
+		for at := b.StartS; at < b.EndS; at += 10 {
+			load["load:offered"] = append(load["load:offered"], [2]float64{at, rate})
+			load["load:sent"] = append(load["load:sent"], [2]float64{at, rate})
+			load["load:lateness"] = append(load["load:lateness"], [2]float64{at, 0.0009})
+		}
+	}
+	for _, name := range []string{"load:offered", "load:sent", "load:lateness"} {
+		c.Curves = append(c.Curves, analysis.Curve{Name: name, Source: "requests", Unit: "requests/s", Points: load[name]})
+	}
 	for _, g := range []struct {
 		name, unit  string
 		burst, idle float64

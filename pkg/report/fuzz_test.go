@@ -17,7 +17,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		var b strings.Builder
-		if err := HTML(&b, results); err != nil {
+		if err := HTML(&b, results, Beside{}); err != nil {
 			t.Error(err)
 		}
 		if err := Markdown(&b, results); err != nil {

@@ -31,7 +31,7 @@ func Markdown(w io.Writer, results analysis.Results) error {
 		b.WriteString("\n")
 	}
 	a := s.answer()
-	fmt.Fprintf(&b, "**Answer.** %s %s\n\n", escape(a.Interactive), escape(a.Batch))
+	fmt.Fprintf(&b, "**Answer.** %s\n\n", escape(strings.TrimSpace(a.Interactive+" "+a.Batch+" "+a.Evictions)))
 	b.WriteString(s.summaryMarkdown())
 	fmt.Fprintf(&b, "\n%d of %s valid · target %s · profile %s · %s\n", v.Valid, analysis.Plural(v.Total, "cell"),
 		escape(targetName(s.Experiment.Target)), escape(label(s.Experiment.Profile.Name)),

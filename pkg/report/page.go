@@ -30,7 +30,13 @@ type page struct {
 	Answer        answer
 	Summary       summary
 	Markdown      template.JS
+	CSV           template.JS
+	Verdicts      []section // what was found, beside the answer
 	Latencies     []latency
+	Spread        []section
+	Progress      []section
+	Loads         []section
+	Nav           []navLink
 	Timelines     []figure
 	TimelineNote  string // the caption that all of them share
 	Servers       []figure
@@ -43,6 +49,7 @@ type page struct {
 	Many          bool // arms, so that what has a part for each is folded away
 	Cells         []cellDetail
 	Configuration configuration
+	Reproduce     reproduce
 	Reading       reading
 
 	Style         template.CSS
@@ -80,9 +87,18 @@ type reading struct {
 	Emulated      bool
 }
 
+// Beside is what the page shows beside the results of its experiment.
+type Beside struct {
+	Rates []analysis.RatePoint // of a rate sweep
+	Runs  []Run                // other experiments
+}
+
+// navLink leads to a section.
+type navLink struct{ ID, Text string }
+
 // HTML writes the page.
-func HTML(w io.Writer, results analysis.Results) error {
-	p, err := newPage(results)
+func HTML(w io.Writer, results analysis.Results, beside Beside) error {
+	p, err := newPage(results, beside)
 	if err != nil {
 		return err
 	}
@@ -107,8 +123,9 @@ func parseTemplates() (*template.Template, error) {
 	return templates, nil
 }
 
-func newPage(results analysis.Results) (page, error) {
+func newPage(results analysis.Results, beside Beside) (page, error) {
 	s := newStudy(results)
+	s.Beside = beside
 	p := page{
 		Title:       label(s.Experiment.Name),
 		Question:    prose(s.Experiment.Question),
@@ -125,6 +142,7 @@ func newPage(results analysis.Results) (page, error) {
 		Many:        s.many(),
 		Cells:       s.cellDetails(),
 		Reading:     s.reading(),
+		Reproduce:   s.reproduce(),
 	}
 	if p.Title == "" {
 		p.Title = "bgbench report"
@@ -136,16 +154,26 @@ func newPage(results analysis.Results) (page, error) {
 	for _, l := range []struct{ id, class, metric, title, lead string }{
 		{"ttft", record.ClassInteractive, analysis.MetricTTFT, "Time to first token", "How long an interactive user waits for the first token."},
 		{"itl", record.ClassInteractive, analysis.MetricITL, "Inter-token latency", "How evenly tokens follow once they flow: every gap of every request."},
+		{"tpot", record.ClassInteractive, analysis.MetricTPOT, "Time per output token", "What a token after the first takes, a mean within each request."},
+		{"e2e", record.ClassInteractive, analysis.MetricE2E, "End-to-end latency", "From the instant a request is sent to its last token."},
 		{"standard-ttft", record.ClassStandard, analysis.MetricTTFT, "Time to first token, standard requests", "How long those of priority 0 wait, between interactive and batch."},
 	} {
 		if l.class != record.ClassInteractive && s.phasesOf(l.class) == nil {
 			continue
 		}
-		f, err := s.bars(l.id, l.class, l.metric)
+		f, err := s.bars(l.id, l.class, percentiles(l.metric))
 		if err != nil {
 			return p, err
 		}
 		p.Latencies = append(p.Latencies, latency{l.id, l.title, l.lead, f})
+	}
+	for _, part := range []struct {
+		to        *[]section
+		composers []composer
+	}{{&p.Verdicts, verdictSections}, {&p.Spread, latencySections}, {&p.Progress, progressSections}, {&p.Loads, loadSections}} {
+		if *part.to, err = s.compose(part.composers); err != nil {
+			return p, err
+		}
 	}
 	if p.Timelines, err = s.timelines(); err != nil {
 		return p, err
@@ -167,7 +195,37 @@ func newPage(results analysis.Results) (page, error) {
 		return p, fmt.Errorf("writing the summary as Markdown: %w", err)
 	}
 	p.Markdown = template.JS(summary)
+	if summary, err = json.Marshal(s.summaryCSV()); err != nil {
+		return p, fmt.Errorf("writing the summary as CSV: %w", err)
+	}
+	p.CSV = template.JS(summary)
+	p.Nav = p.links()
 	return p, p.assets()
+}
+
+// links lists the sections that the page has, in its order.
+func (p *page) links() []navLink {
+	links := []navLink{{"answer", "Answer"}, {"summary", "Summary"}}
+	add := func(sections []section) {
+		for _, s := range sections {
+			links = append(links, navLink{s.ID, s.Nav})
+		}
+	}
+	have := func(there bool, id, text string) {
+		if there {
+			links = append(links, navLink{id, text})
+		}
+	}
+	add(p.Verdicts)
+	links = append(links, navLink{"ttft", "TTFT"}, navLink{"itl", "ITL"}, navLink{"tpot", "TPOT"}, navLink{"e2e", "End-to-end"})
+	add(p.Spread)
+	add(p.Progress)
+	have(p.Timelines != nil, "timeline", "Batch timeline")
+	have(p.Mechanisms.Rows != nil, "mechanisms", "What engaged")
+	have(p.Servers != nil, "servers", "Servers")
+	add(p.Loads)
+	return append(links, navLink{"phases", "Phases"}, navLink{"jobs", "Jobs"}, navLink{"cells", "Cells"}, navLink{"configuration", "Configuration"},
+		navLink{"reproduce", "Reproduce"}, navLink{"reading", "How to read this"})
 }
 
 // assets loads what the page carries with it.

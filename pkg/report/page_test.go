@@ -15,14 +15,14 @@ import (
 func html(t *testing.T, results analysis.Results) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := HTML(&b, results); err != nil {
+	if err := HTML(&b, results, Beside{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
 func TestSections(t *testing.T) {
-	p, err := newPage(fixture())
+	p, err := newPage(fixture(), Beside{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +35,17 @@ func TestSections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for name, sections := range map[string][]section{"verdicts": p.Verdicts, "spread": p.Spread, "progress": p.Progress, "loads": p.Loads} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := templates.ExecuteTemplate(&b, "sections.gohtml", sections); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".html", b.Bytes())
+		})
+	}
 	for _, section := range []string{
-		"header", "warnings", "answer", "summary", "latencies", "timelines", "servers", "phases", "jobs",
+		"reproduce", "header", "warnings", "answer", "summary", "latencies", "timelines", "servers", "phases", "jobs",
 		"accounting", "cells", "configuration", "reading", "glossary",
 	} {
 		t.Run(section, func(t *testing.T) {

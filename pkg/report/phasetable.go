@@ -36,7 +36,9 @@ type cellRow struct {
 type entry struct {
 	Text  string
 	Title string
-	Alarm bool // it should not be there
+	Small string // what stands below it
+	Pill  string // class of a word that follows a test
+	Alarm bool   // it should not be there
 }
 
 // phaseTables returns a table for each class of each phase that any cell has.

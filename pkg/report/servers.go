@@ -28,6 +28,10 @@ var knownGauges = [...]gauge{
 	{"llm_d_async_async_dispatch_budget", "dispatch budget of the async processor", true},
 	{"llm_d_epp_flow_control_pool_saturation", "saturation of the pool", true},
 	{"llm_d_epp_flow_control_queue_size", "waiting in the router", false},
+	{"load:failed", "attempts that ended otherwise than ok, per second", false},
+	{"llm_d_epp_flow_control_revocations_issued_total", "evictions so far", false},
+	{"processor_inflight_requests", "in flight from the batch gateway", false},
+	{"llm_d_async_async_inflight_requests", "in flight from the async processor", false},
 }
 
 func gaugeOf(name string) (gauge, int) {
@@ -54,7 +58,7 @@ func (s study) servers() ([]figure, error) {
 		cells, _ := a.drawn()
 		for _, c := range cells[:min(1, len(cells))] {
 			for _, curve := range c.Curves {
-				if strings.HasPrefix(curve.Name, jobPrefix) || len(curve.Points) == 0 {
+				if !isGauge(curve) {
 					continue
 				}
 				if !slices.Contains(names, curve.Name) {
@@ -94,9 +98,80 @@ func (s study) servers() ([]figure, error) {
 	return figures, nil
 }
 
+// AIMD counts its signals; they are marks on its limit.
+const (
+	aimdLimit     = "batch_processor_aimd_concurrency_limit"
+	aimdDecreases = "batch_processor_aimd_decreases_total"
+	aimdIncreases = "batch_processor_aimd_increases_total"
+	gateBudget    = "llm_d_async_async_dispatch_budget"
+	evictions     = "llm_d_epp_flow_control_revocations_issued_total"
+	failedLoad    = "load:failed"
+)
+
+// isGauge reports whether a curve has a panel of its own. Failures have one where there
+// were any.
+func isGauge(curve analysis.Curve) bool {
+	switch {
+	case len(curve.Points) == 0, strings.HasPrefix(curve.Name, jobPrefix), curve.Name == aimdDecreases, curve.Name == aimdIncreases:
+		return false
+	case curve.Name == failedLoad, curve.Name == evictions:
+		return slices.ContainsFunc(curve.Points, func(p [2]float64) bool { return p[1] > 0 })
+	}
+	return !strings.HasPrefix(curve.Name, "load:")
+}
+
+// rises are the points at which a counter had grown.
+func rises(curve analysis.Curve) [][2]float64 {
+	var at [][2]float64
+	for i, p := range curve.Points {
+		if i > 0 && p[1] > curve.Points[i-1][1] {
+			at = append(at, p)
+		}
+	}
+	return at
+}
+
+// events marks what happened in a panel: cuts of the AIMD limit, closings of the gate,
+// evictions.
+func events(cell analysis.CellResult, name string, axis timeAxis, factor float64, panel int) map[string]any {
+	var data []any
+	text := ""
+	mark := func(at, level float64) {
+		data = append(data, []float64{rounded(at * axis.factor), rounded(level * factor)})
+	}
+	for _, curve := range cell.Curves {
+		switch {
+		case name == aimdLimit && curve.Name == aimdLimit:
+			text = "limit cut"
+			for i, p := range curve.Points {
+				if i > 0 && p[1] < curve.Points[i-1][1] {
+					mark(p[0], p[1])
+				}
+			}
+		case name == gateBudget && curve.Name == gateBudget:
+			text = "gate closed"
+			for i, p := range curve.Points {
+				if p[1] == 0 && (i == 0 || curve.Points[i-1][1] > 0) {
+					mark(p[0], 0)
+				}
+			}
+		case name == evictions && curve.Name == evictions:
+			text = "evicted"
+			for _, p := range rises(curve) {
+				mark(p[0], p[1])
+			}
+		}
+	}
+	if data == nil {
+		return nil
+	}
+	return map[string]any{"type": "scatter", "name": text, "xAxisIndex": panel, "yAxisIndex": panel, "data": data, "symbol": "triangle", "symbolRotate": 180,
+		"symbolSize": 6, "silent": true, "z": 6, "tooltip": map[string]any{"show": false}, "itemStyle": map[string]any{"color": "--ink", "opacity": 0.75}}
+}
+
 func hasCurve(c analysis.CellResult, names []string) bool {
 	return slices.ContainsFunc(c.Curves, func(curve analysis.Curve) bool {
-		return slices.Contains(names, curve.Name) && len(curve.Points) > 0
+		return slices.Contains(names, curve.Name) && isGauge(curve)
 	})
 }
 
@@ -121,6 +196,7 @@ func serverPanels(id string, a arm, cell analysis.CellResult, idle string, names
 	var texts, backdrops []any
 	var columns []analysis.Curve
 	sources := 0
+	var marked []string
 	for panel, name := range present {
 		g, _ := gaugeOf(name)
 		unit, factor := "", 1.0
@@ -140,7 +216,7 @@ func serverPanels(id string, a arm, cell analysis.CellResult, idle string, names
 			MinInterval: end / 2, MaxInterval: end / 2, AxisLabel: &opts.AxisLabel{Show: opts.Bool(true), Formatter: types.FuncStr("{value}" + unit)}})
 		nth := 0
 		for _, curve := range cell.Curves {
-			if curve.Name != name || len(curve.Points) == 0 {
+			if curve.Name != name || !isGauge(curve) {
 				continue
 			}
 			chart.AddSeries(seriesName(g, curve), linePoints(curve, axis, factor),
@@ -156,9 +232,16 @@ func serverPanels(id string, a arm, cell analysis.CellResult, idle string, names
 		}
 		sources = max(sources, nth)
 		backdrops = append(backdrops, backdrop(cell.Bands, idle, axis, panel, false, nil))
+		if marks := events(cell, name, axis, factor, panel); marks != nil {
+			backdrops = append(backdrops, marks)
+			marked = append(marked, fmt.Sprint(marks["name"]))
+		}
 	}
 	if sources > 1 {
 		f.Caption += " A line a server."
+	}
+	if marked != nil {
+		f.Caption += " Triangles: " + list(marked) + "."
 	}
 	for _, b := range cell.Bands {
 		middle := (b.StartS + b.EndS) / 2

@@ -12,6 +12,7 @@ import (
 // order with their colours and cells, and the phases in order.
 type study struct {
 	analysis.Results
+	Beside
 	Arms     []arm
 	Baseline *arm // in a sweep over the profile that of the first point
 	Phases   []string
@@ -145,7 +146,7 @@ func metricName(key string) string {
 	}
 	phase, class, metric, stat := parts[0], parts[1], parts[2], parts[3]
 	name := class + " " + quantityName(metric)
-	if stat != analysis.StatValue {
+	if stat != analysis.StatValue && (stat != analysis.StatRatio || metric == analysis.MetricGoodput) {
 		name += " " + stat
 	}
 	if phase != analysis.PhaseAll {
@@ -177,6 +178,10 @@ func quantityName(metric string) string {
 		return "output tokens per second"
 	case analysis.MetricRequestsPerS:
 		return "requests per second"
+	case analysis.MetricSpan:
+		return "span"
+	case analysis.MetricCompletion:
+		return "completion"
 	}
 	return strings.ReplaceAll(metric, "_", " ")
 }

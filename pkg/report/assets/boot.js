@@ -24,7 +24,7 @@
       Object.keys(value).forEach(function (k) { painted[k] = paint(value[k], k); });
       return painted;
     }
-    if (key === 'color' && typeof value === 'string' && value.indexOf('--') === 0) {
+    if ((key === 'color' || key === 'borderColor') && typeof value === 'string' && value.indexOf('--') === 0) {
       return property(value);
     }
     return value;
@@ -46,6 +46,7 @@
         splitLine: { show: false }, axisLabel: { color: ink, fontSize: 12 }
       }),
       valueAxis: axis,
+      logAxis: Object.assign({}, axis, { minorSplitLine: { show: false } }),
       tooltip: {
         confine: true, backgroundColor: paper, borderColor: line, padding: [6, 9],
         textStyle: { color: ink, fontSize: 12 },
@@ -90,6 +91,42 @@
     return { type: 'group', children: children };
   }
 
+  // One row of a forest plot: the interval, the trials above it, the mean ratio.
+  function ratios(params, api) {
+    var payload = params.itemPayload;
+    var mark = payload.marks[params.dataIndex];
+    var category = api.value(1);
+    var children = [];
+    function at(x) { return api.coord([x, category]); }
+    var middle = at(mark.median);
+    var right = middle[0];
+    if (mark.min !== undefined) {
+      var low = at(mark.min), high = at(mark.max);
+      right = Math.max(right, high[0]);
+      children.push({
+        type: 'line', shape: { x1: low[0], y1: low[1], x2: high[0], y2: high[1] },
+        style: { stroke: mark.color, lineWidth: 2.5 }
+      });
+    }
+    children.push({
+      type: 'rect', shape: { x: middle[0] - 5, y: middle[1] - 5, width: 10, height: 10 },
+      style: { fill: mark.color, stroke: payload.paper.color, lineWidth: 1 }
+    });
+    (mark.points || []).forEach(function (x) {
+      var p = at(x);
+      right = Math.max(right, p[0]);
+      children.push({
+        type: 'circle', shape: { cx: p[0], cy: p[1], r: 2.4 },
+        style: { fill: payload.paper.color, stroke: payload.ink.color, lineWidth: 1 }
+      });
+    });
+    children.push({
+      type: 'text', x: right + 9, y: middle[1],
+      style: { text: mark.text, fill: payload.ink.color, fontSize: 11.5, fontFamily: family(), verticalAlign: 'middle' }
+    });
+    return { type: 'group', children: children };
+  }
+
   function draw() {
     charts.forEach(function (c) { c.dispose(); });
     charts = [];
@@ -105,8 +142,26 @@
       var chart = echarts.init(box, look, { renderer: 'svg' });
       chart.setOption(Object.assign({ animation: false }, paint(JSON.parse(source.textContent), '')));
       charts.push(chart);
+      document.querySelectorAll('button[data-toggle="' + source.getAttribute('data-chart') + '"]').forEach(function (button) {
+        if (button.getAttribute('aria-pressed') === 'false') { toggle(chart, button); }
+      });
     });
   }
+
+  function toggle(chart, button) {
+    chart.dispatchAction({
+      type: button.getAttribute('aria-pressed') === 'true' ? 'legendSelect' : 'legendUnSelect',
+      name: button.getAttribute('data-series')
+    });
+  }
+
+  document.querySelectorAll('button[data-toggle]').forEach(function (button) {
+    button.addEventListener('click', function () {
+      button.setAttribute('aria-pressed', button.getAttribute('aria-pressed') === 'true' ? 'false' : 'true');
+      var chart = echarts.getInstanceByDom(document.getElementById('chart-' + button.getAttribute('data-toggle')));
+      if (chart) { toggle(chart, button); }
+    });
+  });
 
   function copied(button) {
     var text = button.textContent;
@@ -141,7 +196,9 @@
   });
 
   echarts.registerCustomSeries('bgTrials', trials);
+  echarts.registerCustomSeries('bgRatios', ratios);
   draw();
+  performance.mark('bg-drawn');
   document.addEventListener('toggle', drawVisible, true); // it does not bubble
   dark.addEventListener('change', draw);
   // Paper is light whatever the screen is, and narrower: a view box lets page.css
