@@ -66,6 +66,7 @@ test-browser: ## open a report in headless Chromium (which must be installed)
 lint: ## gofmt, go vet, staticcheck
 	@test -z "$$(gofmt -l cmd pkg)" || { gofmt -l cmd pkg; echo 'lint: the files above are not formatted: gofmt -w them' >&2; exit 1; }
 	go vet ./...
+	go vet -tags kube ./pkg/deploy/kube
 	go tool staticcheck ./...
 
 bench: ## run the Go benchmarks

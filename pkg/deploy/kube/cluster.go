@@ -180,7 +180,6 @@ var (
 	kindVolume      = schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolume"}
 	kindDeployment  = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
 	kindStatefulSet = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}
-	kindJob         = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 	kindRole        = schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}
 	kindRoleBinding = schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRoleBinding"}
 	kindPool        = schema.GroupVersionKind{Group: poolGroup, Version: "v1", Kind: "InferencePool"}
