@@ -12,16 +12,18 @@ type writer struct {
 	words   []string
 	src     rand.Source
 	counter token.Counter
+	buf     []byte
 }
 
 func newWriter(src rand.Source, counter token.Counter) writer {
-	return writer{vocabulary(), src, counter}
+	return writer{words: vocabulary(), src: src, counter: counter}
 }
 
 // text returns a text of so many tokens, and how many they are: a few less where no text
 // of words has so many by the counter.
-func (w writer) text(tokens int) (string, int) {
-	text := string(w.append(nil, tokens))
+func (w *writer) text(tokens int) (string, int) {
+	w.buf = w.append(w.buf[:0], tokens)
+	text := string(w.buf)
 	if _, ok := w.counter.(token.Default); ok {
 		return text, tokens
 	}
@@ -30,7 +32,7 @@ func (w writer) text(tokens int) (string, int) {
 
 // append appends a text of so many tokens to dst (BenchmarkText). A word is one token of
 // the default counter; by another the text is made shorter or longer until it fits.
-func (w writer) append(dst []byte, tokens int) []byte {
+func (w *writer) append(dst []byte, tokens int) []byte {
 	if _, ok := w.counter.(token.Default); ok {
 		return w.appendWords(dst, tokens)
 	}
@@ -38,7 +40,7 @@ func (w writer) append(dst []byte, tokens int) []byte {
 }
 
 // appendWords appends n words, joined by spaces.
-func (w writer) appendWords(dst []byte, words int) []byte {
+func (w *writer) appendWords(dst []byte, words int) []byte {
 	// Sixteen random bits choose a word: multiplied by the number of words, their
 	// upper half is an index. The bias is below one in 65536 / len(words).
 	n := uint64(len(w.words))
@@ -61,7 +63,7 @@ const maxAdjustments = 32
 
 // adjusted is a text of as many tokens as the counter says, or of as few fewer as words
 // allow.
-func (w writer) adjusted(tokens int) []byte {
+func (w *writer) adjusted(tokens int) []byte {
 	text := w.appendWords(nil, tokens)
 	words := tokens
 	for range maxAdjustments {
