@@ -60,8 +60,8 @@ test-kube: ## run the tests of target kube on a Kubernetes that is built here (r
 	go test -tags kube -c -o bin/kube.test ./pkg/deploy/kube
 	cd pkg/deploy/kube && ../kubetest/with-cluster.sh ../../../bin/kube.test -test.v -test.timeout 80m
 
-test-browser: ## open a report in headless Chromium (which must be installed)
-	go test -tags browser -count=1 ./pkg/report/...
+test-browser: ## open a report in headless Chromium (which must be installed); pictures in bin/screenshots
+	BG_SCREENSHOTS=$${BG_SCREENSHOTS:-$(CURDIR)/bin/screenshots} go test -tags browser -count=1 ./pkg/report/...
 
 lint: ## gofmt, go vet, staticcheck
 	@test -z "$$(gofmt -l cmd pkg)" || { gofmt -l cmd pkg; echo 'lint: the files above are not formatted: gofmt -w them' >&2; exit 1; }

@@ -75,6 +75,9 @@ func (a scaleAxis) option(index int, horizontal bool) map[string]any {
 	}
 	if a.Log {
 		o["type"] = "log"
+		if a.Max < narrow*a.Min {
+			o["logBase"] = 2
+		}
 	}
 	if a.Max > a.Min {
 		o["min"], o["max"] = rounded(a.Min), rounded(a.Max)
@@ -172,11 +175,18 @@ func level(panel int, at float64, name string, vertical bool) map[string]any {
 	}
 }
 
+// narrow is up to which ratio of its ends a log axis has ticks at powers of two: those of
+// ten would be too few.
+const narrow = 16
+
 // decades is a log axis that holds what lies between low and high. It begins and ends at
-// 1, 2 or 5 times a power of ten.
+// 1, 2 or 5 times a power of ten, at a power of two where it is narrow.
 func decades(low, high float64) (from, to float64) {
 	if !(low > 0) || !(high >= low) {
 		return 0.1, 10
+	}
+	if high < narrow/2*low {
+		return math.Exp2(math.Floor(math.Log2(low))), math.Exp2(math.Floor(math.Log2(high)) + 1)
 	}
 	steps := [...]float64{1, 2, 5, 10}
 	floor := math.Pow(10, math.Floor(math.Log10(low)))

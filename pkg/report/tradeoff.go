@@ -48,12 +48,18 @@ func tradeOff(s study) (section, error) {
 		}
 	}
 	unit, factor := secondsUnit(high)
-	from, to := decades(low*factor/1.15, high*factor*1.15)
+	y := scaleAxis{Unit: "\u00a0" + unit}
+	if y.Min, y.Max = decades(low*factor/1.15, high*factor*1.15); y.Max > narrow*y.Min {
+		y.Log = true
+	} else { // little between them: the distance from nothing says more
+		y.Min = 0
+		y.Max, y.Step = axisEnd(1.15 * high * factor)
+	}
 	end, step := axisEnd(1.18 * right)
 	c := newCanvas("item")
 	panel := c.panel(place{Left: "64", Right: "24", Top: "30", Height: "296"},
 		scaleAxis{Min: 0, Max: end, Step: step, Name: "batch requests completed per second, all measured phases"},
-		scaleAxis{Min: from, Max: to, Log: true, Unit: "\u00a0" + unit})
+		y)
 	c.text("TTFT p95 of interactive requests in "+label(s.Burst), "0", "3", false)
 	if hasBase {
 		c.add(level(panel, base*factor, s.Baseline.Tag.Label()+", without batch work", false))

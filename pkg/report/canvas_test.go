@@ -1,0 +1,50 @@
+package report
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestLogAxesHoldWhatIsDrawn(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		low, high float64
+		from, to  float64
+	}{
+		{"several decades end at 1, 2 or 5", 0.03, 7, 0.02, 10},
+		{"an end that is one already stays", 0.02, 50, 0.02, 50},
+		{"a narrow range ends at powers of two", 0.9, 3.7, 0.5, 4},
+		{"one value has an axis around it", 3, 3, 2, 4},
+		{"nothing has some axis", 0, 0, 0.1, 10},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if from, to := decades(c.low, c.high); from != c.from || to != c.to {
+				t.Errorf("from %v to %v, want %v to %v", from, to, c.from, c.to)
+			}
+		})
+	}
+}
+
+func TestChartsAreJSONThatClosesNoScript(t *testing.T) {
+	c := newCanvas("item")
+	panel := c.panel(place{Left: "0", Right: "0", Top: "0", Height: "10"}, scaleAxis{Min: 0, Max: 1}, scaleAxis{Min: 0, Max: 1})
+	c.line(panel, "</script><script>", "--arm-1", [][2]float64{{0, 0}, {1, 1}}, mark{Width: 1, Opacity: 1})
+	option, err := c.option()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(string(option), "<>") {
+		t.Errorf("the option holds what a page reads as an element: %s", option)
+	}
+	var back struct {
+		Legend struct{ Data []string }
+		Series []struct{ Name string }
+	}
+	if err := json.Unmarshal([]byte(option), &back); err != nil {
+		t.Fatal(err)
+	}
+	if back.Series[0].Name != "</script><script>" || len(back.Legend.Data) != 1 || back.Legend.Data[0] != back.Series[0].Name {
+		t.Errorf("the name of the series became %q, in the legend %q", back.Series[0].Name, back.Legend.Data)
+	}
+}
