@@ -1,10 +1,10 @@
 #!/bin/sh
 # cell.sh OUT ARM TRIAL: runs one cell of the experiment in OUT.
 #
-# The stack lives as long as the scraper, the scraper as long as the load. On target
-# model nothing lives, and one process makes the cell. The cell's folder appears only
-# when it is whole; one that was cut is kept beside it as tK.cut, where `bg-load
-# recover` makes what was measured readable.
+# The stack lives as long as the scraper, the scraper as long as the load. The cell's
+# folder appears only when it is whole; one that was cut is kept beside it as tK.cut,
+# where `bg-load recover` makes what was measured readable. On target model nothing
+# lives, and bg-load cells does all of this for many cells.
 set -eu
 out=$1 arm=$2 trial=$3
 bin=${BIN:-bin}
@@ -46,9 +46,7 @@ fi
 mkdir -p "$work"
 echo $$ >"$work/pid"
 
-if [ "$target" = model ]; then
-	"$bin/bg-load" run --experiment "$out/experiment.yaml" --arm "$arm" --inputs "$inputs" -o "$work"
-elif [ "$target" = kube ]; then
+if [ "$target" = kube ]; then
 	# On a cluster the load comes from inside it: scraper and generator run in a Job.
 	"$bin/bg-deploy" exec --experiment "$out/experiment.yaml" --arm "$arm" --trial "$trial" -o "$work/stack.json" -- \
 		"$bin/bg-deploy" load --stack "$work/stack.json" --trial "$trial" --inputs "$inputs" -o "$work"

@@ -41,8 +41,10 @@ $(OUT)/plan.tsv: $(OUT)/experiment.yaml pipelines/plan.awk
 	@$(BIN)/bg-gen plan $< > $@.partial && mv $@.partial $@
 
 # plan.mk says the same as plan.tsv in make's words: CELLS in run order, a rule a cell.
+# On target model, where a process makes many cells, it is a rule a process.
+TARGET := $(shell awk '/^target:/ { print $$2 }' $(OUT)/experiment.yaml)
 $(OUT)/plan.mk: $(OUT)/plan.tsv pipelines/plan.awk
-	@awk -f pipelines/plan.awk $< > $@.partial && mv $@.partial $@
+	@awk -v target=$(TARGET) -f pipelines/plan.awk $< > $@.partial && mv $@.partial $@
 
 include $(OUT)/plan.mk
 
@@ -61,7 +63,6 @@ $(OUT)/report.md: $(OUT)/results.json
 
 # Cells share the machine's clock and cores: only on the virtual clock may two run
 # at the same time.
-TARGET := $(shell awk '/^target:/ { print $$2 }' $(OUT)/experiment.yaml 2>/dev/null)
 ifneq ($(TARGET),model)
 .NOTPARALLEL:
 endif

@@ -12,7 +12,7 @@ func run(ctx context.Context, env cli.Env, args []string) int {
 	app := &ucli.App{
 		Name:     "bg-load",
 		Usage:    "fire the load of a cell and record every request",
-		Commands: []*ucli.Command{runCommand(env), calibrateCommand(env), sweepCommand(env), selfTestCommand(env), recoverCommand(), conformCommand()},
+		Commands: []*ucli.Command{runCommand(env), cellsCommand(env), calibrateCommand(env), sweepCommand(env), selfTestCommand(env), recoverCommand(), conformCommand()},
 	}
 	return cli.Run(ctx, env, app, args)
 }

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -14,7 +12,6 @@ import (
 	"bgbench/pkg/inputs"
 	"bgbench/pkg/load"
 	"bgbench/pkg/record"
-	"bgbench/pkg/scrape"
 	"bgbench/pkg/spec"
 )
 
@@ -89,19 +86,7 @@ func replay(c *ucli.Context, env cli.Env) error {
 	if c.String("stack") != "" || c.String("output") == "-" {
 		return load.Run(c.Context, o)
 	}
-	return runWhole(c.Context, o, c.String("output"))
-}
-
-// runWhole runs a cell whose stack was planned here, and keeps what others would have
-// written: its descriptor and its metrics.
-func runWhole(ctx context.Context, o load.Options, dir string) error {
-	return scrape.Samples(filepath.Join(dir, "metrics.parquet"), func(partial string) error {
-		if err := o.Stack.Write(filepath.Join(dir, "stack.json")); err != nil {
-			return err
-		}
-		o.ModelSamples = partial
-		return load.Run(ctx, o)
-	})
+	return load.RunWhole(c.Context, o, c.String("output"))
 }
 
 // shard reads which part of the cell to play. Parts that do not begin together are

@@ -32,24 +32,40 @@ func Plan(r Request) (Stack, error) {
 	if r.Trial < 1 || r.Trial > spec.MaxTrials {
 		return Stack{}, cli.Usagef("--trial: found %d, expected 1 to %d", r.Trial, spec.MaxTrials)
 	}
-	plan := Stack{SchemaVersion: stackSchemaVersion, Target: r.Target}
+	plan := Stack{Target: r.Target}
 	profile, err := plan.resolve(r)
 	if err != nil {
 		return Stack{}, cli.Usage(err)
 	}
-	switch plan.Target {
-	case spec.TargetModel, spec.TargetLocal, spec.TargetKube:
-	default:
-		return Stack{}, cli.Usagef("target: found %q, expected %s, %s or %s", plan.Target, spec.TargetModel, spec.TargetLocal, spec.TargetKube)
-	}
-	plan.Model, plan.MaxModelLen = profile.Model, profile.MaxModelLen
-	plan.Seed = profile.TrialSeed(r.Trial)
-	plan.RunID = runID(plan, r.Trial)
-	// What the emulated components would refuse at their start is the user's input.
-	if _, err := stack.New(kernel.NewVirtual(), plan.ModelConfig()); err != nil {
+	return plan.finish(profile, r.Trial)
+}
+
+// PlanArm is Plan for an arm of an experiment that is loaded, on the experiment's target.
+func PlanArm(e spec.Experiment, arm string, trial int) (Stack, error) {
+	var plan Stack
+	profile, err := plan.take(e, arm)
+	if err != nil {
 		return Stack{}, cli.Usage(err)
 	}
-	return plan, nil
+	return plan.finish(profile, trial)
+}
+
+// finish fills in what follows from the arm, its target and its profile.
+func (s Stack) finish(profile spec.Profile, trial int) (Stack, error) {
+	switch s.Target {
+	case spec.TargetModel, spec.TargetLocal, spec.TargetKube:
+	default:
+		return Stack{}, cli.Usagef("target: found %q, expected %s, %s or %s", s.Target, spec.TargetModel, spec.TargetLocal, spec.TargetKube)
+	}
+	s.SchemaVersion = stackSchemaVersion
+	s.Model, s.MaxModelLen = profile.Model, profile.MaxModelLen
+	s.Seed = profile.TrialSeed(trial)
+	s.RunID = runID(s, trial)
+	// What the emulated components would refuse at their start is the user's input.
+	if _, err := stack.New(kernel.NewVirtual(), s.ModelConfig()); err != nil {
+		return Stack{}, cli.Usage(err)
+	}
+	return s, nil
 }
 
 // resolve fills in the arm and returns the profile.
@@ -73,12 +89,17 @@ func (s *Stack) resolve(r Request) (spec.Profile, error) {
 	if err != nil {
 		return spec.Profile{}, err
 	}
-	arm, ok := e.Arm(r.Arm)
-	if !ok {
-		return spec.Profile{}, fmt.Errorf("experiment %s has no arm %q", e.Name, r.Arm)
-	}
 	if len(r.Sets) > 0 {
 		return spec.Profile{}, fmt.Errorf("--set cannot change an arm of an experiment: change the experiment")
+	}
+	return s.take(e, r.Arm)
+}
+
+// take fills in an arm of an experiment and returns its profile.
+func (s *Stack) take(e spec.Experiment, name string) (spec.Profile, error) {
+	arm, ok := e.Arm(name)
+	if !ok {
+		return spec.Profile{}, fmt.Errorf("experiment %s has no arm %q", e.Name, name)
 	}
 	s.Arm, s.Experiment, s.Point = arm, e.Name, e.SweptOf(arm.Name).Point
 	if s.Target == "" {

@@ -20,19 +20,29 @@ type Work struct {
 }
 
 // ReadWork reads the job files of set for arm.
-func ReadWork(set *inputs.Set, arm spec.Arm) (Work, error) {
+func ReadWork(set *inputs.Set, arm spec.Arm) (Work, error) { return new(jobFiles).work(set, arm) }
+
+// jobFiles are the job files of one set of inputs, as far as arms wanted them: each is
+// read once for all arms of a kind. Nobody changes what was read.
+type jobFiles struct {
+	ids     map[string]*jobLines // by the name of the job
+	backlog map[string][]backlogLine
+}
+
+// work returns what arm wants of set, the same one in each call.
+func (f *jobFiles) work(set *inputs.Set, arm spec.Arm) (Work, error) {
 	var work Work
 	for _, file := range set.Jobs {
 		switch arm.Dispatch {
 		case spec.DispatchNone:
 		case spec.DispatchBacklog:
-			lines, err := readBacklog(file)
+			lines, err := readOnce(&f.backlog, file, readBacklog)
 			if err != nil {
 				return Work{}, err
 			}
 			work.backlog = append(work.backlog, lines...)
 		case spec.DispatchSync, spec.DispatchAsync:
-			lines, err := readCustomIDs(file)
+			lines, err := readOnce(&f.ids, file, readCustomIDs)
 			if err != nil {
 				return Work{}, err
 			}
@@ -45,6 +55,21 @@ func ReadWork(set *inputs.Set, arm spec.Arm) (Work, error) {
 		return Work{}, fmt.Errorf("arm %s: backlog: found neither a concurrency nor a rate above 0, expected one of them", arm.Name)
 	}
 	return work, nil
+}
+
+// readOnce returns what read makes of file, which known remembers.
+func readOnce[T any](known *map[string]T, file inputs.JobFile, read func(inputs.JobFile) (T, error)) (T, error) {
+	if lines, ok := (*known)[file.Name]; ok {
+		return lines, nil
+	}
+	lines, err := read(file)
+	if err == nil {
+		if *known == nil {
+			*known = map[string]T{}
+		}
+		(*known)[file.Name] = lines
+	}
+	return lines, err
 }
 
 // jobLines is what a watch keeps of a job's file: enough to name each line.

@@ -11,14 +11,15 @@ import (
 type ModelTransport struct {
 	K       *kernel.Kernel
 	Backend sim.Backend
+	// Tokenizer is that of the inference server.
+	Tokenizer sim.Tokenizer
 
-	tokenizer sim.Tokenizer
-	text      []byte // scratch
+	text []byte // scratch
 }
 
 // Start implements Transport.
 func (t *ModelTransport) Start(req *Request, done func(Attempt)) (cancel func()) {
-	f := &modelFlight{of: t, call: t.tokenizer.NewCall(req.ID, req.Chat), done: done}
+	f := &modelFlight{of: t, call: t.Tokenizer.NewCall(req.ID, req.Chat), done: done}
 	f.call.Objective = req.Objective
 	f.a.Sent = At(t.K.Now())
 	return t.Backend.Submit(f.call, f)
@@ -93,7 +94,7 @@ func (f *modelFlight) End(at kernel.Time, end sim.End) {
 		}
 		a.OutputTokens, a.TokenSource = &n, record.TokensFromContinuousUsage
 	}
-	f.of.tokenizer.Reuse(f.call)
+	f.of.Tokenizer.Reuse(f.call)
 	f.done(*a)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"bgbench/pkg/record"
 	"bgbench/pkg/scrape"
+	"bgbench/pkg/sim"
 	"bgbench/pkg/sim/kernel"
 	"bgbench/pkg/sim/stack"
 )
@@ -24,11 +25,12 @@ func (o Options) openModel(id Identity) (target, error) {
 	watch := newStuckWatch(k, st.Engines())
 	t := target{
 		k:         k,
-		transport: &ModelTransport{K: k, Backend: st.Inference()},
+		transport: &ModelTransport{K: k, Backend: st.Inference(), Tokenizer: sim.Tokenizer{Prompts: o.Prompts}},
 		warnings:  watch.warnings,
 		close:     func() error { return nil },
 	}
 	if g := st.Gateway(); g != nil {
+		g.Keep(o.Prompts)
 		t.jobs = ModelJobs{g}
 	}
 	if o.ModelSamples != "" {

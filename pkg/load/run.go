@@ -11,6 +11,7 @@ import (
 	"bgbench/pkg/deploy"
 	"bgbench/pkg/inputs"
 	"bgbench/pkg/record"
+	"bgbench/pkg/sim"
 	"bgbench/pkg/sim/kernel"
 	"bgbench/pkg/spec"
 )
@@ -29,6 +30,9 @@ type Options struct {
 	Connection Connection
 	// CancelJobs ends the jobs of a run that is interrupted.
 	CancelJobs bool
+	// Prompts keeps what chats become for the next run of the same inputs on target
+	// model; nil for none.
+	Prompts *sim.Prompts
 	// ModelSamples is the file for the metrics of target model; empty for none.
 	ModelSamples string
 	Versions     map[string]string

@@ -47,6 +47,7 @@ type Call struct {
 
 	output Output  // of Prompt; the zero Output while nobody has computed it
 	shared *Prefix // that Prompt starts with, if it is known
+	kept   bool    // Prompt belongs to a Prompts
 }
 
 // Shared returns what the prompt is known to start with like other calls, nil when it
@@ -68,6 +69,7 @@ func (c *Call) Continue(n int) *Call {
 	next := *c
 	output := c.Output()
 	next.output = output.Rest(n)
+	next.kept = false
 	next.Prompt = make([]uint32, len(c.Prompt), len(c.Prompt)+n)
 	copy(next.Prompt, c.Prompt)
 	for i := range n {

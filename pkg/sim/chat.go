@@ -13,13 +13,18 @@ func (t *Tokenizer) NewCall(id string, req *openai.ChatRequest) *Call {
 		chars += len(m.Content)
 		roles += len(m.Role)
 	}
-	prompt, output, shared := t.prompt(req.Messages)
+	kept, known := t.kept(req.Messages)
+	prompt, output, shared := kept.ids, kept.output, kept.shared
+	if !known {
+		prompt, output, shared = t.prompt(req.Messages)
+	}
 	return &Call{
 		ID:        id,
 		Model:     req.Model,
 		Prompt:    prompt,
 		output:    output,
 		shared:    shared,
+		kept:      known,
 		MaxTokens: req.MaxTokens,
 		IgnoreEOS: req.IgnoreEOS,
 		Priority:  req.Priority,

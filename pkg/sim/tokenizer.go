@@ -13,6 +13,9 @@ import (
 // follows (BenchmarkNewCall). The zero Tokenizer is ready; it belongs to one
 // goroutine.
 type Tokenizer struct {
+	// Prompts keeps what was tokenised for other Tokenizers; nil for none.
+	Prompts *Prompts
+
 	known map[string]*Prefix
 	at    map[textAt]*Prefix       // the same by where their texts are
 	spare [maxSpareBits][][]uint32 // prompts that were given back, by the bits of their capacity
@@ -37,6 +40,8 @@ type textAt struct {
 	data *byte
 	size int
 }
+
+func placeOfText(text string) textAt { return textAt{unsafe.StringData(text), len(text)} }
 
 // maxKnownPrefixes bounds the memory of a Tokenizer whose callers never repeat
 // themselves.
@@ -80,15 +85,21 @@ func (t *Tokenizer) empty(ids int) []uint32 {
 // again. A run makes some hundred megabytes of them, of which a few are in use at a
 // time; fresh memory for each took a tenth of it (BenchmarkModelRun).
 func (t *Tokenizer) Reuse(call *Call) {
-	size := bits.Len(uint(cap(call.Prompt))) - 1
+	if !call.kept {
+		t.giveBack(call.Prompt)
+	}
+}
+
+func (t *Tokenizer) giveBack(prompt []uint32) {
+	size := bits.Len(uint(cap(prompt))) - 1
 	if size > 0 && size < maxSpareBits {
-		t.spare[size] = append(t.spare[size], call.Prompt[:0])
+		t.spare[size] = append(t.spare[size], prompt[:0])
 	}
 }
 
 // prefix returns what a system prompt becomes, twice when it will be remembered.
 func (t *Tokenizer) prefix(system string) (p, known *Prefix) {
-	at := textAt{unsafe.StringData(system), len(system)}
+	at := placeOfText(system)
 	if p, ok := t.at[at]; ok {
 		return p, p
 	}

@@ -15,6 +15,7 @@ type Gateway struct {
 	newID   func(prefix string) string
 
 	tokenizer sim.Tokenizer // of the inference server
+	copied    sim.Tokenizer // the same for texts that are no parts of a file, which nobody meets again
 
 	files   map[string]*file
 	batches map[string]*batch
@@ -50,6 +51,10 @@ func New(k *kernel.Kernel, cfg Config, backend sim.Backend) *Gateway {
 	g.scheduleRestarts()
 	return g
 }
+
+// Keep has what the lines of jobs become kept in p, for another gateway that gets the
+// same content; nil for none.
+func (g *Gateway) Keep(p *sim.Prompts) { g.tokenizer.Prompts = p }
 
 // TenantHeader is the name of the request header that names the tenant.
 func (g *Gateway) TenantHeader() string { return g.cfg.TenantHeader }

@@ -77,8 +77,9 @@ func (q *request) prepare() bool {
 	q.sentAt = g.k.Now()
 	g.sent++
 	q.seq = g.sent
-	body, err := q.entry.line.body, error(nil)
+	tokenizer, body, err := &g.tokenizer, q.entry.line.body, error(nil)
 	if body == nil {
+		tokenizer = &g.copied
 		body, err = decodeBody(q.entry.text)
 	}
 	if err != nil {
@@ -87,7 +88,7 @@ func (q *request) prepare() bool {
 		g.k.After(0, func() { q.over(end) })
 		return false
 	}
-	q.call = g.tokenizer.NewCall(q.id, body)
+	q.call = tokenizer.NewCall(q.id, body)
 	q.call.Objective = g.cfg.InferenceObjective
 	q.call.TTFTBudget = q.budget
 	if g.cfg.KeepBody {

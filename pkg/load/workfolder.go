@@ -1,0 +1,95 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"bgbench/pkg/cli"
+)
+
+// workFolder is where a cell is made: beside its folder, which appears only when it is
+// whole. pipelines/cell.sh does the same for the cells of other targets.
+type workFolder struct {
+	cell string // the folder that it will be
+	path string
+	cut  string // where what an earlier run left is now; empty when it left nothing
+}
+
+// pidFile says who writes to the folder.
+const pidFile = "pid"
+
+// beginWorkFolder begins the folder of a cell. What an earlier run left that was cut is
+// kept beside it as tK.cut.
+func beginWorkFolder(cell string) (workFolder, error) {
+	w := workFolder{cell: cell, path: cell + ".partial"}
+	if err := os.MkdirAll(filepath.Dir(cell), 0o755); err != nil {
+		return w, fmt.Errorf("creating cell: %w", err)
+	}
+	err := os.Mkdir(w.path, 0o755)
+	if errors.Is(err, fs.ErrExist) {
+		if err := w.setAside(); err != nil {
+			return w, err
+		}
+		err = os.Mkdir(w.path, 0o755)
+	}
+	if err != nil {
+		return w, fmt.Errorf("creating cell: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(w.path, pidFile), fmt.Appendln(nil, os.Getpid()), 0o644); err != nil {
+		return w, fmt.Errorf("creating cell: %w", err)
+	}
+	return w, nil
+}
+
+// setAside renames the folder, unless another process still writes to it.
+func (w *workFolder) setAside() error {
+	if pid := w.writer(); pid > 0 {
+		return cli.WithHint(fmt.Errorf("%s is being written by process %d", w.path, pid), "wait for it, or end it")
+	}
+	w.cut = w.cell + ".cut"
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(w.cut); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		w.cut = w.cell + ".cut" + strconv.Itoa(n)
+	}
+	if err := os.Rename(w.path, w.cut); err != nil {
+		return fmt.Errorf("keeping what an earlier run measured: %w", err)
+	}
+	return nil
+}
+
+// writer is the process that writes to the folder, 0 when none does.
+func (w workFolder) writer() int {
+	text, err := os.ReadFile(filepath.Join(w.path, pidFile))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || pid < 1 || pid == os.Getpid() {
+		return 0
+	}
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return 0
+	}
+	if err := process.Signal(syscall.Signal(0)); err != nil && !errors.Is(err, os.ErrPermission) {
+		return 0
+	}
+	return pid
+}
+
+// finish gives the folder its name, in place of an older cell.
+func (w workFolder) finish() error {
+	err := errors.Join(os.Remove(filepath.Join(w.path, pidFile)), os.RemoveAll(w.cell), os.Rename(w.path, w.cell))
+	if err != nil {
+		return fmt.Errorf("finishing cell: %w", err)
+	}
+	return nil
+}
