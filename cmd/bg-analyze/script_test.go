@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"strconv"
@@ -28,6 +29,8 @@ func TestScripts(t *testing.T) {
 			"cut":        cut,
 			"exits":      exits,
 			"replace":    replace,
+			"nan":        writeNaN,
+			"without":    without,
 		},
 	})
 }
@@ -54,6 +57,19 @@ func writeAnswers(ts *testscript.TestScript, _ bool, args []string) {
 // cell ARM TRIAL DIR writes one cell of it.
 func writeCell(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(pick(ts, args).Write(ts.MkAbs(args[2])))
+}
+
+// nan ARM TRIAL DIR writes one whose seventh request has a time to first token that is no
+// number.
+func writeNaN(ts *testscript.TestScript, _ bool, args []string) {
+	cell := pick(ts, args)
+	*cell.Requests[6].TTFTS = math.NaN()
+	ts.Check(cell.Write(ts.MkAbs(args[2])))
+}
+
+// without COLUMN FILE drops a column of a file of requests.
+func without(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(analysistest.DropColumn(ts.MkAbs(args[1]), args[0]))
 }
 
 // stream ARM TRIAL FILE writes one cell as it travels on a pipe.
