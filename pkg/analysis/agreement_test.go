@@ -86,3 +86,37 @@ func TestAgreementWithoutMetricsSaysSo(t *testing.T) {
 		t.Errorf("found %+v", a)
 	}
 }
+
+func TestTheTableHoldsClientsAgainstServers(t *testing.T) {
+	clients := sampleOf([]float64{0.2, 0.3, 0.4, 0.6}).sorted()
+	servers := histogram{bounds: []float64{0.25, 0.5, math.Inf(1)}, cumulative: []float64{1, 3, 4}, sum: 1.46, count: 4}
+	for _, c := range []struct {
+		name string
+		a    TTFTAgreement
+		want []string
+	}{
+		{"the same requests", ttftAgreement(clients, servers), []string{
+			"requests  4        4", "mean      -        -                    10.0ms", "p50       350.0ms  250.0ms to 500.0ms   0.0ms", "p99       594.0ms  500.0ms to no bound  0.0ms",
+		}},
+		{"requests that clients do not see", ttftAgreement(clients[:1], servers), []string{
+			"requests  1        4", "TTFT of clients and servers: the servers counted 4 requests and the clients 1: the Batch API does not show first tokens",
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out strings.Builder
+			if err := WriteTable(&out, CellResult{Agreement: c.a}); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("found\n%s\nexpected %q", out.String(), want)
+				}
+			}
+		})
+	}
+	var out strings.Builder
+	none := missing(0, "no such metric")
+	if err := WriteTable(&out, CellResult{Agreement: TTFTAgreement{Clients: measured(4, 4), Servers: none, MeanDifferenceS: none}}); err != nil || strings.Contains(out.String(), "TTFT OF") {
+		t.Errorf("%v: without the servers' histogram the table has\n%s", err, out.String())
+	}
+}

@@ -43,6 +43,7 @@ func WriteTable(w io.Writer, c CellResult) error {
 		t.row("burst", number(c.Batch.BurstPerS))
 		t.row("idle", number(c.Batch.IdlePerS))
 	}
+	t.agreement(c.Agreement)
 	if err := t.Flush(); err != nil {
 		return err
 	}
@@ -57,6 +58,23 @@ func (t table) row(columns ...string) { fmt.Fprintln(t, strings.Join(columns, "\
 func (t table) section(columns ...string) {
 	fmt.Fprintln(t)
 	t.row(columns...)
+}
+
+// agreement is the cross-check of the clients' TTFT against the servers'.
+func (t table) agreement(a TTFTAgreement) {
+	if a.Servers.Value == nil {
+		return // without the servers' histogram there is nothing to check against
+	}
+	t.section("TTFT OF", "CLIENTS", "SERVERS", "APART")
+	t.row("requests", fmt.Sprintf("%.0f", *a.Clients.Value), fmt.Sprintf("%.0f", *a.Servers.Value))
+	t.row("mean", noValue, noValue, duration(a.MeanDifferenceS))
+	for _, q := range a.Quantiles {
+		to := duration(q.ServerHighS)
+		if q.ServerHighS.Value == nil {
+			to = "no bound"
+		}
+		t.row(fmt.Sprintf("p%g", 100*q.P), duration(q.ClientS), duration(q.ServerLowS)+" to "+to, duration(q.DifferenceS))
+	}
 }
 
 // notes explains the dashes.
@@ -74,6 +92,9 @@ func notes(c CellResult) string {
 				break
 			}
 		}
+	}
+	if c.Agreement.Servers.Value != nil {
+		note("TTFT of clients and servers", c.Agreement.MeanDifferenceS)
 	}
 	for _, j := range c.Jobs {
 		note("job "+j.Job, j.CompletionS)
