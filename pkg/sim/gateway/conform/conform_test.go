@@ -214,7 +214,7 @@ func TestWhatIsNoCaseIsAnError(t *testing.T) {
 		"two of them":         {exchange + "\n" + exchange, "case.json:2: found more than one JSON value"},
 		"another thing":       {`{"name": "x", "colour": 3}`, "case.json:1: found the keys [colour name], expected those of an exchange"},
 		"an unknown key":      {strings.Replace(exchange, `"path"`, "\n\"pith\"", 1), "case.json:2: pith: unknown key"},
-		"a key of a number":   {strings.Replace(exchange, `"GET"`, "\n7", 1), "case.json:2: request.method: found number, expected string"},
+		"a key of a number":   {strings.Replace(exchange, `"GET"`, "\n7", 1), "case.json:2: request.method: found number, expected a string"},
 		"no method":           {strings.Replace(exchange, `"GET"`, `"FETCH"`, 1), `case.json:1: request.method: found "FETCH", expected one of GET`},
 		"no path":             {strings.Replace(exchange, `/v1`, `v1`, 1), `case.json:1: request.path: found "v1/batches", expected a path`},
 		"no status":           {strings.Replace(exchange, `200`, "\n2000", 1), "case.json:2: response.status: found 2000, expected an HTTP status"},
