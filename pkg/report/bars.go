@@ -175,6 +175,16 @@ func (s study) phasesOf(class string) []string {
 	return phases
 }
 
+// has reports whether any arm has a value of a metric in any phase.
+func (s study) has(class, metric string) bool {
+	return slices.ContainsFunc(s.Arms, func(a arm) bool {
+		return slices.ContainsFunc(s.Phases, func(phase string) bool {
+			_, ok := a.estimated(analysis.MetricKey(phase, class, metric, analysis.StatP50))
+			return ok
+		})
+	})
+}
+
 // largest is the highest value of a statistic in any trial of any arm and phase.
 func (s study) largest(class, metric, stat string) float64 {
 	largest := 0.0

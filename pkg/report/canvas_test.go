@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -46,5 +47,20 @@ func TestChartsAreJSONThatClosesNoScript(t *testing.T) {
 	}
 	if back.Series[0].Name != "</script><script>" || len(back.Legend.Data) != 1 || back.Legend.Data[0] != back.Series[0].Name {
 		t.Errorf("the name of the series became %q, in the legend %q", back.Series[0].Name, back.Legend.Data)
+	}
+}
+
+func TestDrawingLosesNoPeak(t *testing.T) {
+	curve := make([][2]float64, 6000)
+	for i := range curve {
+		curve[i] = [2]float64{float64(i), 1}
+	}
+	curve[1234][1], curve[4321][1] = 9, -9
+	got := peaks(curve, panelPoints)
+	if len(got) > panelPoints || !slices.Contains(got, curve[1234]) || !slices.Contains(got, curve[4321]) || got[0] != curve[0] || got[len(got)-1] != curve[5999] {
+		t.Errorf("%d points from %v to %v, want the ends, both peaks and %d at most", len(got), got[0], got[len(got)-1], panelPoints)
+	}
+	if short := peaks(curve[:10], panelPoints); len(short) != 10 {
+		t.Errorf("%d points of 10", len(short))
 	}
 }

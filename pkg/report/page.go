@@ -63,6 +63,7 @@ type page struct {
 type latency struct {
 	ID     string
 	Title  string
+	Nav    string
 	Lead   string
 	Figure figure
 }
@@ -151,21 +152,21 @@ func newPage(results analysis.Results, beside Beside) (page, error) {
 		p.Arms = append(p.Arms, armNote{a.Tag, prose(a.Description), a.ArmResult.Baseline})
 	}
 	var err error
-	for _, l := range []struct{ id, class, metric, title, lead string }{
-		{"ttft", record.ClassInteractive, analysis.MetricTTFT, "Time to first token", "How long an interactive user waits for the first token."},
-		{"itl", record.ClassInteractive, analysis.MetricITL, "Inter-token latency", "How evenly tokens follow once they flow: every gap of every request."},
-		{"tpot", record.ClassInteractive, analysis.MetricTPOT, "Time per output token", "What a token after the first takes, a mean within each request."},
-		{"e2e", record.ClassInteractive, analysis.MetricE2E, "End-to-end latency", "From the instant a request is sent to its last token."},
-		{"standard-ttft", record.ClassStandard, analysis.MetricTTFT, "Time to first token, standard requests", "How long those of priority 0 wait, between interactive and batch."},
+	for _, l := range []struct{ id, class, metric, title, nav, lead string }{
+		{"ttft", record.ClassInteractive, analysis.MetricTTFT, "Time to first token", "TTFT", "How long an interactive user waits for the first token."},
+		{"itl", record.ClassInteractive, analysis.MetricITL, "Inter-token latency", "ITL", "How evenly tokens follow once they flow: every gap of every request."},
+		{"tpot", record.ClassInteractive, analysis.MetricTPOT, "Time per output token", "TPOT", "What a token after the first takes, a mean within each request."},
+		{"e2e", record.ClassInteractive, analysis.MetricE2E, "End-to-end latency", "End-to-end", "From the instant a request is sent to its last token."},
+		{"standard-ttft", record.ClassStandard, analysis.MetricTTFT, "Time to first token, standard requests", "Standard TTFT", "How long those of priority 0 wait, between interactive and batch."},
 	} {
-		if l.class != record.ClassInteractive && s.phasesOf(l.class) == nil {
+		if l.class != record.ClassInteractive && s.phasesOf(l.class) == nil || l.metric != analysis.MetricTTFT && !s.has(l.class, l.metric) {
 			continue
 		}
 		f, err := s.bars(l.id, l.class, percentiles(l.metric))
 		if err != nil {
 			return p, err
 		}
-		p.Latencies = append(p.Latencies, latency{l.id, l.title, l.lead, f})
+		p.Latencies = append(p.Latencies, latency{l.id, l.title, l.nav, l.lead, f})
 	}
 	for _, part := range []struct {
 		to        *[]section
@@ -217,7 +218,9 @@ func (p *page) links() []navLink {
 		}
 	}
 	add(p.Verdicts)
-	links = append(links, navLink{"ttft", "TTFT"}, navLink{"itl", "ITL"}, navLink{"tpot", "TPOT"}, navLink{"e2e", "End-to-end"})
+	for _, l := range p.Latencies {
+		links = append(links, navLink{l.ID, l.Nav})
+	}
 	add(p.Spread)
 	add(p.Progress)
 	have(p.Timelines != nil, "timeline", "Batch timeline")

@@ -172,8 +172,9 @@ func timeline(id string, a arm, cells []analysis.CellResult, idle string, axis t
 }
 
 func linePoints(curve analysis.Curve, axis timeAxis, factor float64) []opts.LineData {
-	points := make([]opts.LineData, len(curve.Points))
-	for i, p := range curve.Points {
+	drawn := peaks(curve.Points, panelPoints)
+	points := make([]opts.LineData, len(drawn))
+	for i, p := range drawn {
 		points[i] = opts.LineData{Value: [2]float64{rounded(p[0] * axis.factor), rounded(p[1] * factor)}}
 	}
 	return points

@@ -79,11 +79,11 @@ func tradeOff(s study) (section, error) {
 		c.dots(panel, name, p.arm.Tag.colour(), scaledPoints(p.arm.trialPoints(batch, key), 1, factor), 5,
 			map[string]any{"silent": true, "tooltip": map[string]any{"show": false}, "z": 4,
 				"itemStyle": map[string]any{"color": p.arm.Tag.colour(), "opacity": 0.45}})
-		c.dots(panel, name, p.arm.Tag.colour(), []any{map[string]any{"name": name, "value": [2]float64{rounded(p.x), rounded(p.y * factor)}}}, 13,
+		c.dots(panel, name, p.arm.Tag.colour(), []any{map[string]any{"name": shortened(name, 28), "value": [2]float64{rounded(p.x), rounded(p.y * factor)}}}, 13,
 			map[string]any{"itemStyle": map[string]any{"color": p.arm.Tag.colour(), "opacity": p.arm.Tag.opacity(), "borderColor": "--paper", "borderWidth": 1.5},
 				"labelLayout": map[string]any{"hideOverlap": true},
 				"label": map[string]any{"show": true, "formatter": "{b}", "position": []string{"right", "top", "bottom"}[i%3],
-					"distance": 7, "fontSize": 11.5, "color": "--ink", "width": 180, "overflow": "truncate"}})
+					"distance": 7, "fontSize": 11.5, "color": "--ink", "width": 210, "overflow": "truncate"}})
 		yes := ""
 		if p.best {
 			yes = "✓"

@@ -133,12 +133,29 @@
     drawVisible();
   }
 
-  // A chart in closed details is drawn when they are opened: a sweep has hundreds.
+  // A chart in closed details is drawn when they are opened: a sweep has hundreds. What is
+  // below the first screen is drawn when the page has been shown, or at once to be printed.
   function drawVisible() {
+    drawAll(root.dataset.scheme ? Infinity : window.innerHeight);
+    clearTimeout(later);
+    later = setTimeout(drawNext, 0);
+  }
+
+  var later = 0;
+  function drawNext() {
+    if (drawAll(Infinity, 1)) { later = setTimeout(drawNext, 0); } else { root.dataset.drawn = ''; }
+  }
+
+  // Draws what begins above an edge, limit charts at most, and says whether it drew any.
+  function drawAll(edge, limit) {
     var look = theme();
+    var drawn = 0;
+    delete root.dataset.drawn;
     document.querySelectorAll('script[data-chart]').forEach(function (source) {
       var box = document.getElementById('chart-' + source.getAttribute('data-chart'));
-      if (box.closest('details:not([open])') || echarts.getInstanceByDom(box)) { return; }
+      if (drawn === limit || box.closest('details:not([open])') || echarts.getInstanceByDom(box)) { return; }
+      if (edge !== Infinity && box.getBoundingClientRect().top > edge) { return; }
+      drawn++;
       var chart = echarts.init(box, look, { renderer: 'svg' });
       chart.setOption(Object.assign({ animation: false }, paint(JSON.parse(source.textContent), '')));
       charts.push(chart);
@@ -146,6 +163,7 @@
         if (button.getAttribute('aria-pressed') === 'false') { toggle(chart, button); }
       });
     });
+    return drawn > 0;
   }
 
   function toggle(chart, button) {
@@ -198,7 +216,6 @@
   echarts.registerCustomSeries('bgTrials', trials);
   echarts.registerCustomSeries('bgRatios', ratios);
   draw();
-  performance.mark('bg-drawn');
   document.addEventListener('toggle', drawVisible, true); // it does not bubble
   dark.addEventListener('change', draw);
   // Paper is light whatever the screen is, and narrower: a view box lets page.css
