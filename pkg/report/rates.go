@@ -12,7 +12,7 @@ import (
 // measured them, with the knee of each curve marked.
 func rateCurves(s study) (section, error) {
 	one := section{ID: "rates", Title: "Throughput against latency", Nav: "Rates",
-		Lead: "Each point is one offered rate. Up and to the left of the knee another request a second costs little; beyond it latency rises faster than throughput."}
+		Lead: "Each point is one offered rate. Left of the knee another request a second costs little; beyond it latency rises faster than throughput."}
 	var points []analysis.RatePoint
 	low, high, right := 0.0, 0.0, 0.0
 	for _, p := range s.Rates {
