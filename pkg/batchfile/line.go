@@ -18,15 +18,13 @@ type Line struct {
 // Message is one turn of a line's chat.
 type Message struct{ Role, Content string }
 
-// Endpoints are those that a line, and a batch, may name (llm-d batch gateway).
-func Endpoints() []string { return slices.Clone(endpoints[:]) }
-
 // IsEndpoint reports whether a line, or a batch, may name url.
 func IsEndpoint(url string) bool { return slices.Contains(endpoints[:], url) }
 
 // Chat is the endpoint of a chat completion.
 const Chat = "/v1/chat/completions"
 
+// endpoints are those of the llm-d batch gateway.
 var endpoints = [...]string{"/v1/responses", Chat, "/v1/embeddings", "/v1/completions", "/v1/moderations"}
 
 // Fault is what is wrong with one line.

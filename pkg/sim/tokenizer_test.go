@@ -27,11 +27,11 @@ func TestTokenizerRendersEveryChatAsTheTemplateDoes(t *testing.T) {
 	var tokenizer Tokenizer
 	for round := range 2 {
 		for name, messages := range chats {
-			var rendered []token.Message
+			var want []uint32
 			for _, m := range messages {
-				rendered = append(rendered, token.Message{Role: m.Role, Content: m.Content})
+				want = token.AppendMessage(want, token.Message{Role: m.Role, Content: m.Content})
 			}
-			want := token.AppendChat(nil, rendered)
+			want = token.AppendReply(want)
 			call := tokenizer.NewCall("id", &openai.ChatRequest{Messages: messages})
 			if !slices.Equal(call.Prompt, want) {
 				t.Errorf("round %d, %s: got ids %d, want %d", round, name, call.Prompt, want)

@@ -20,15 +20,7 @@ const (
 	idNewline
 )
 
-// AppendChat appends the ids of the rendered chat template for messages to dst.
-func AppendChat(dst []uint32, messages []Message) []uint32 {
-	for _, m := range messages {
-		dst = AppendMessage(dst, m)
-	}
-	return AppendReply(dst)
-}
-
-// AppendMessage appends the part of AppendChat that is one message's.
+// AppendMessage appends the ids of one message in the rendered chat template to dst.
 func AppendMessage(dst []uint32, m Message) []uint32 {
 	dst = append(dst, idStart)
 	dst = appendRole(dst, m.Role)
@@ -37,7 +29,7 @@ func AppendMessage(dst []uint32, m Message) []uint32 {
 	return append(dst, idEnd, idNewline)
 }
 
-// AppendReply appends the end of AppendChat, the generation prompt.
+// AppendReply appends the end of the rendered chat template, the generation prompt.
 func AppendReply(dst []uint32) []uint32 {
 	dst = append(dst, idStart)
 	dst = appendRole(dst, "assistant")
@@ -47,7 +39,8 @@ func AppendReply(dst []uint32) []uint32 {
 // appendRole appends exactly one id, whatever the role is called.
 func appendRole(dst []uint32, role string) []uint32 { return append(dst, idOf(role)) }
 
-// CountChat returns how many tokens AppendChat would append.
+// CountChat returns how many tokens the rendered chat template has: those that
+// AppendMessage appends for each message and, at the end, AppendReply.
 func CountChat(messages []Message) int {
 	n := ReplyOverhead
 	for _, m := range messages {

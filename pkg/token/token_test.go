@@ -96,15 +96,15 @@ func TestChatAddsItsTemplate(t *testing.T) {
 	if got := CountChat(messages); got != want {
 		t.Errorf("CountChat = %d, want %d", got, want)
 	}
-	if got := len(AppendChat(nil, messages)); got != want {
-		t.Errorf("AppendChat has %d ids, want %d", got, want)
+	if got := len(chatOf(messages)); got != want {
+		t.Errorf("the chat has %d ids, want %d", got, want)
 	}
 }
 
 func TestChatsWithTheSameSystemPromptShareAPrefix(t *testing.T) {
 	system := Message{"system", strings.Repeat("word ", 100)}
-	a := AppendChat(nil, []Message{system, {"user", "one"}})
-	b := AppendChat(nil, []Message{system, {"user", "two"}})
+	a := chatOf([]Message{system, {"user", "one"}})
+	b := chatOf([]Message{system, {"user", "two"}})
 	shared := MessageOverhead + 100 + 3 // the user's start, role and newline too
 	if !slices.Equal(a[:shared], b[:shared]) {
 		t.Error("the prefix differs")
@@ -124,11 +124,19 @@ func FuzzCountAgreesWithAppend(f *testing.F) {
 			t.Errorf("Count(%q) = %d, Append has %d ids", text, n, len(ids))
 		}
 		chat := []Message{{"user", text}}
-		if n := CountChat(chat); n != len(AppendChat(nil, chat)) {
-			t.Errorf("CountChat and AppendChat disagree on %q", text)
+		if n := CountChat(chat); n != len(chatOf(chat)) {
+			t.Errorf("CountChat and the ids of the chat disagree on %q", text)
 		}
 		if doubled := Count(text + " " + text); doubled != 2*len(ids) {
 			t.Errorf("twice %q has %d tokens, want %d", text, doubled, 2*len(ids))
 		}
 	})
+}
+
+func chatOf(messages []Message) []uint32 {
+	var ids []uint32
+	for _, m := range messages {
+		ids = AppendMessage(ids, m)
+	}
+	return AppendReply(ids)
 }
