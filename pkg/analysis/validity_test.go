@@ -178,6 +178,13 @@ func TestChecks(t *testing.T) {
 		}, "schedule sent", "382 of 390 due requests sent (97.95 %), limit 99 %"},
 		{"due requests that have no row", func(c *analysistest.Cell) { c.Metadata.Load.Due = 400 },
 			"schedule sent", "390 of 400 due requests sent (97.50 %), limit 99 %"},
+		{"rows that are there twice", func(c *analysistest.Cell) {
+			for _, q := range c.Requests {
+				if q.DueAt != nil {
+					c.Requests = append(c.Requests, q)
+				}
+			}
+		}, "schedule sent", "780 rows have a due time, 390 requests were due: rows are there more than once"},
 		{"jobs that ran out during the measurement", func(c *analysistest.Cell) {
 			for i := range c.Jobs {
 				if j := &c.Jobs[i]; j.Job == "A" && j.ObservedAt.Sub(analysistest.Start) >= 115*time.Second {

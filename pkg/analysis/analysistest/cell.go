@@ -57,9 +57,12 @@ func New(arm string, trial int) Cell {
 		c.gateway()
 		c.samples()
 	}
-	c.Metadata.Load = record.LoadHealth{Due: 150, Sent: 150}
 	for i := range c.Requests {
 		r := &c.Requests[i]
+		if r.DueAt != nil {
+			c.Metadata.Load.Due++
+			c.Metadata.Load.Sent++
+		}
 		r.Experiment, r.Arm, r.Trial, r.Seed = experiment.Name, arm, int32(trial), seed
 	}
 	for i := range c.Jobs {
