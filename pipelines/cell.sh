@@ -37,12 +37,14 @@ if [ -e "$work/pid" ] && read -r pid <"$work/pid" && kill -0 "$pid" 2>/dev/null;
 	echo "hint: wait for it, or end it" >&2
 	exit 1
 fi
-if [ -e "$work" ]; then
+# keep renames what somebody left to a name beside the cell that is free.
+keep() {
 	cut=$cell.cut n=1
 	while [ -e "$cut" ]; do n=$((n + 1)) cut=$cell.cut$n; done
-	mv "$work" "$cut"
+	mv "$1" "$cut"
 	echo "cell.sh: what an earlier run measured is kept in $cut" >&2
-fi
+}
+if [ -e "$work" ]; then keep "$work"; fi
 mkdir -p "$work"
 echo $$ >"$work/pid"
 
@@ -56,5 +58,6 @@ else
 		"$bin/bg-load" run --stack "$work/stack.json" --inputs "$inputs" -o "$work"
 fi
 
-rm -rf "$cell" "$work/pid"
+rm -f "$work/pid"
+if [ -e "$cell" ]; then keep "$cell"; fi
 mv "$work" "$cell"

@@ -59,6 +59,7 @@ func (m Matrix) Run(ctx context.Context) error {
 	}
 	var trial trialInputs
 	var failed []error
+	unread := map[string]bool{} // inputs that cannot be read: said once
 	for i, p := range planned {
 		if ctx.Err() != nil {
 			if !errors.Is(errors.Join(failed...), ctx.Err()) { // else the cell that was cut says so
@@ -66,9 +67,14 @@ func (m Matrix) Run(ctx context.Context) error {
 			}
 			break
 		}
+		if unread[p.cell.Inputs] || !m.missing(p.cell) { // another process made it meanwhile
+			continue
+		}
 		if p.cell.Inputs != trial.dir {
 			if trial, err = openTrial(m.Dir, p.cell.Inputs); err != nil {
-				return cli.Usage(err)
+				failed = append(failed, cli.Usage(err))
+				unread[p.cell.Inputs] = true
+				continue
 			}
 		}
 		if err := m.run(ctx, p, &trial); err != nil {

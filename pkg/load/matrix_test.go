@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"bgbench/pkg/cli"
 	"bgbench/pkg/inputs"
 	"bgbench/pkg/inputs/draw"
 	"bgbench/pkg/sim"
@@ -139,6 +141,56 @@ func TestAnInterruptLeavesWholeCellsAndGoesOnLater(t *testing.T) {
 		if _, err := os.Stat(m.path(cut, name)); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestWhatStandsInTheWayOfACellIsKept(t *testing.T) {
+	m := smallMatrix(t, "s0-interactive-only")
+	notes := m.path("s0-interactive-only", "t1/notes.txt")
+	if err := os.MkdirAll(filepath.Dir(notes), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(notes, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"t1/" + MetadataFile, "t1.cut/notes.txt"} {
+		if _, err := os.Stat(m.path("s0-interactive-only", path)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestACellThatAnotherProcessMadeIsNotMadeAgain(t *testing.T) {
+	m := smallMatrix(t, "s0-interactive-only", "s2-ungated")
+	var made []string
+	m.Began = func(c MatrixCell) Watch {
+		made = append(made, c.Arm)
+		other := m
+		other.Began = nil
+		other.Arms = []string{"s0-interactive-only", "s2-ungated"}
+		other.Arms = slices.DeleteFunc(other.Arms, func(arm string) bool { return arm == c.Arm })
+		if err := other.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+		return Watch{}
+	}
+	if err := m.Run(t.Context()); err != nil || len(made) != 1 {
+		t.Errorf("made %v, %v, want one cell made here and the other by the other process", made, err)
+	}
+}
+
+func TestInputsThatCannotBeReadCostNoOtherTrial(t *testing.T) {
+	m := smallMatrix(t, "s0-interactive-only")
+	m.Experiment.Trials = 2
+	err := m.Run(t.Context())
+	if usage := (cli.UsageError{}); !errors.As(err, &usage) {
+		t.Errorf("found %v, want an error of usage: there are no inputs of trial 2", err)
+	}
+	if _, err := os.Stat(m.path("s0-interactive-only", "t1/"+MetadataFile)); err != nil {
+		t.Error(err)
 	}
 }
 

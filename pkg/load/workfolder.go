@@ -52,17 +52,24 @@ func (w *workFolder) setAside() error {
 	if pid := w.writer(); pid > 0 {
 		return cli.WithHint(fmt.Errorf("%s is being written by process %d", w.path, pid), "wait for it, or end it")
 	}
-	w.cut = w.cell + ".cut"
+	var err error
+	w.cut, err = w.keep(w.path)
+	return err
+}
+
+// keep renames path to a name beside the cell that is free.
+func (w workFolder) keep(path string) (cut string, err error) {
+	cut = w.cell + ".cut"
 	for n := 2; ; n++ {
-		if _, err := os.Lstat(w.cut); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(cut); errors.Is(err, fs.ErrNotExist) {
 			break
 		}
-		w.cut = w.cell + ".cut" + strconv.Itoa(n)
+		cut = w.cell + ".cut" + strconv.Itoa(n)
 	}
-	if err := os.Rename(w.path, w.cut); err != nil {
-		return fmt.Errorf("keeping what an earlier run measured: %w", err)
+	if err := os.Rename(path, cut); err != nil {
+		return "", fmt.Errorf("keeping what an earlier run measured: %w", err)
 	}
-	return nil
+	return cut, nil
 }
 
 // writer is the process that writes to the folder, 0 when none does.
@@ -85,10 +92,15 @@ func (w workFolder) writer() int {
 	return pid
 }
 
-// finish gives the folder its name, in place of an older cell.
+// finish gives the folder its name. What stands there, an older cell or what somebody
+// put there, is kept as what was cut is.
 func (w workFolder) finish() error {
-	err := errors.Join(os.Remove(filepath.Join(w.path, pidFile)), os.RemoveAll(w.cell), os.Rename(w.path, w.cell))
-	if err != nil {
+	if _, err := os.Lstat(w.cell); err == nil {
+		if _, err := w.keep(w.cell); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(os.Remove(filepath.Join(w.path, pidFile)), os.Rename(w.path, w.cell)); err != nil {
 		return fmt.Errorf("finishing cell: %w", err)
 	}
 	return nil
