@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -48,6 +49,9 @@ func sweepAxes(t *tree) ([]axis, error) {
 			if x.of == other.of && (isPrefix(x.path, other.path) || isPrefix(other.path, x.path)) {
 				return nil, x.faultf("found beside sweep.%s, expected keys of which none lies below another", other.key())
 			}
+			if x.of == other.of && sameElement(x.path, other.path) {
+				return nil, x.faultf("found beside sweep.%s, expected elements of one list all by name or all by number: these may be the same", other.key())
+			}
 		}
 	}
 	labelAxes(axes)
@@ -56,6 +60,22 @@ func sweepAxes(t *tree) ([]axis, error) {
 
 func isPrefix(path, of []string) bool {
 	return len(path) <= len(of) && slices.Equal(path, of[:len(path)])
+}
+
+// sameElement reports whether two paths may lead to one place, or one of them below the
+// other, because one has the number of an element where the other has its name.
+func sameElement(a, b []string) bool {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] && isNumber(a[i]) == isNumber(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func isNumber(key string) bool {
+	_, err := strconv.Atoi(key)
+	return err == nil
 }
 
 // collectAxes walks down to the lists. A key that is there twice, once from a file and

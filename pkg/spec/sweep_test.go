@@ -261,6 +261,7 @@ func TestSweepFaultsNameTheirPlace(t *testing.T) {
 		"a mapping written in two ways":    {"{router.holdback: [{minCeiling: 0.5, maxCeiling: 1}, {maxCeiling: 1.0, minCeiling: 0.50}]}", "found 0.5-1 and 1.0-0.50, which are the same value", ""},
 		"two values of one name":           {"{gateway.inferenceObjective: [a/b, a-b]}", "found two values that are both called a-b in the name of an arm", ""},
 		"a key and one below it":           {"{router.holdback: [{minCeiling: 0.5}], router.holdback.minCeiling: [0.6]}", "sweep.router.holdback.minCeiling: found beside sweep.router.holdback, expected keys of which none lies below another", ""},
+		"an element by number and by name": {"{interactive.phases.burst.rate: [4, 8], interactive.phases.0.rate: [8, 12]}", "sweep.profile.interactive.phases.0.rate: found beside sweep.profile.interactive.phases.burst.rate, expected elements of one list all by name or all by number: these may be the same", ""},
 		"a fault inside a mapping":         {"{router.holdback: [{minCeiling: 2}]}", "mine.yaml:4: sweep.router.holdback.minCeiling: found 2, expected a share", ""},
 		"a fault of a key beside it":       {"{gateway.concurrency.perEndpoint: [10, 3]}", "gateway.concurrency.aimd.min: found 5, expected perEndpoint 3 or less (with sweep.gateway.concurrency.perEndpoint 3)", ""},
 		"an empty value":                   {"{router.maxConcurrency: [null]}", "sweep.router.maxConcurrency: found nothing, expected a value", ""},
