@@ -38,7 +38,7 @@ func (r *rows) curves(jobs []*jobHistory, start time.Time) []Curve {
 		for i, o := range h.seen {
 			points[i] = point(o.at.Sub(start), float64(o.completed))
 		}
-		out = append(out, Curve{Name: "job:" + h.name, Source: jobsSource, Unit: "requests", Points: decimate(points, maxPoints)})
+		out = append(out, Curve{Name: "job:" + h.name, Source: jobsSource, Unit: "requests", Points: Decimate(points, maxPoints)})
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(curveUnits)) {
@@ -48,7 +48,7 @@ func (r *rows) curves(jobs []*jobHistory, start time.Time) []Curve {
 			for i, at := range t.at {
 				points[i] = point(seconds(at), t.values[i])
 			}
-			c := Curve{Name: name, Source: t.source, Unit: curveUnits[name], Points: decimate(points, maxPoints)}
+			c := Curve{Name: name, Source: t.source, Unit: curveUnits[name], Points: Decimate(points, maxPoints)}
 			if apart := telling(t, tracks); apart != "" {
 				c.Source += " " + apart
 			}
@@ -75,9 +75,9 @@ func significant(x float64, digits int) float64 {
 	return x
 }
 
-// decimate keeps at most limit points: the first, the last, and of each of equally
+// Decimate keeps at most limit points: the first, the last, and of each of equally
 // many points between them the lowest and the highest, so that no peak is lost.
-func decimate(points [][2]float64, limit int) [][2]float64 {
+func Decimate(points [][2]float64, limit int) [][2]float64 {
 	if len(points) <= limit {
 		return points
 	}

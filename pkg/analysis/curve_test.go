@@ -15,7 +15,7 @@ func TestDecimate(t *testing.T) {
 		long[i] = [2]float64{float64(i), 1}
 	}
 	long[4321][1], long[4400][1] = 50, -50
-	got := decimate(long, 600)
+	got := Decimate(long, 600)
 	if len(got) > 600 || len(got) < 100 {
 		t.Errorf("%d points, expected some hundreds and 600 at most", len(got))
 	}
@@ -28,7 +28,7 @@ func TestDecimate(t *testing.T) {
 		}
 	}
 	short := long[:600]
-	if len(decimate(short, 600)) != 600 {
+	if len(Decimate(short, 600)) != 600 {
 		t.Error("a curve within the limit was changed")
 	}
 }
@@ -41,7 +41,7 @@ func TestDecimateLaws(t *testing.T) {
 			points[i] = [2]float64{float64(i), v}
 		}
 		limit := rapid.IntRange(4, 64).Draw(t, "limit")
-		got := decimate(slices.Clone(points), limit)
+		got := Decimate(slices.Clone(points), limit)
 		if len(got) > limit {
 			t.Fatalf("%d points, limit %d", len(got), limit)
 		}

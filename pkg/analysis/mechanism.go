@@ -135,7 +135,7 @@ func (c *cell) aimd() *AIMDState {
 	for _, s := range changes(lowest) {
 		a.Limits = append(a.Limits, point(seconds(s.at), s.value))
 	}
-	a.Limits = decimate(a.Limits, maxPoints)
+	a.Limits = Decimate(a.Limits, maxPoints)
 	return a
 }
 

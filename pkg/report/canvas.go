@@ -235,30 +235,3 @@ func (a arm) estimated(key string) (analysis.Estimate, bool) {
 // panelPoints is how many points a line of a small panel has at most: two for each of its
 // pixels that can be told apart on paper.
 const panelPoints = 300
-
-// peaks keeps at most limit points: the ends, and of each of equally many points between
-// them the lowest and the highest, so that no peak is lost.
-func peaks(points [][2]float64, limit int) [][2]float64 {
-	if len(points) <= limit {
-		return points
-	}
-	inner, buckets := points[1:len(points)-1], (limit-2)/2
-	out := append(make([][2]float64, 0, limit), points[0])
-	for b := range buckets {
-		bucket := inner[b*len(inner)/buckets : (b+1)*len(inner)/buckets]
-		low, high := 0, 0
-		for i, p := range bucket {
-			if p[1] < bucket[low][1] {
-				low = i
-			}
-			if p[1] > bucket[high][1] {
-				high = i
-			}
-		}
-		out = append(out, bucket[min(low, high)])
-		if low != high {
-			out = append(out, bucket[max(low, high)])
-		}
-	}
-	return append(out, points[len(points)-1])
-}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"bgbench/pkg/analysis"
 )
 
 func TestLogAxesHoldWhatIsDrawn(t *testing.T) {
@@ -56,11 +58,11 @@ func TestDrawingLosesNoPeak(t *testing.T) {
 		curve[i] = [2]float64{float64(i), 1}
 	}
 	curve[1234][1], curve[4321][1] = 9, -9
-	got := peaks(curve, panelPoints)
+	got := analysis.Decimate(curve, panelPoints)
 	if len(got) > panelPoints || !slices.Contains(got, curve[1234]) || !slices.Contains(got, curve[4321]) || got[0] != curve[0] || got[len(got)-1] != curve[5999] {
 		t.Errorf("%d points from %v to %v, want the ends, both peaks and %d at most", len(got), got[0], got[len(got)-1], panelPoints)
 	}
-	if short := peaks(curve[:10], panelPoints); len(short) != 10 {
+	if short := analysis.Decimate(curve[:10], panelPoints); len(short) != 10 {
 		t.Errorf("%d points of 10", len(short))
 	}
 }

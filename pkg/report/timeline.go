@@ -172,7 +172,7 @@ func timeline(id string, a arm, cells []analysis.CellResult, idle string, axis t
 }
 
 func linePoints(curve analysis.Curve, axis timeAxis, factor float64) []opts.LineData {
-	drawn := peaks(curve.Points, panelPoints)
+	drawn := analysis.Decimate(curve.Points, panelPoints)
 	points := make([]opts.LineData, len(drawn))
 	for i, p := range drawn {
 		points[i] = opts.LineData{Value: [2]float64{rounded(p[0] * axis.factor), rounded(p[1] * factor)}}
