@@ -23,13 +23,9 @@ func downCommand() *ucli.Command {
 			if namespace := c.String("namespace"); namespace != "" {
 				return downOnCluster(c, namespace, c.String("context"), "")
 			}
-			path, err := stackArg(c)
+			stack, path, err := readStack(c)
 			if err != nil {
 				return err
-			}
-			stack, err := deploy.ReadStack(path)
-			if err != nil {
-				return cli.Usage(err)
 			}
 			if stack.Kube != nil {
 				if err := downOnCluster(c, stack.Kube.Namespace, kubeContext(c, stack), stack.RunID); err != nil {
@@ -41,13 +37,17 @@ func downCommand() *ucli.Command {
 	}
 }
 
-// stackArg is the one argument of commands on a descriptor.
-func stackArg(c *ucli.Context) (string, error) {
+// readStack reads the descriptor that commands on a stack have as their one argument.
+func readStack(c *ucli.Context) (stack deploy.Stack, path string, err error) {
 	if err := cli.MaxArgs(c, 1); err != nil {
-		return "", err
+		return deploy.Stack{}, "", err
 	}
+	path = "stack.json"
 	if c.Args().Present() {
-		return c.Args().First(), nil
+		path = c.Args().First()
 	}
-	return "stack.json", nil
+	if stack, err = deploy.ReadStack(path); err != nil {
+		return deploy.Stack{}, "", cli.Usage(err)
+	}
+	return stack, path, nil
 }

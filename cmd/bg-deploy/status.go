@@ -24,13 +24,9 @@ func statusCommand() *ucli.Command {
 		Description: cli.Examples("bg-deploy status stack.json"),
 		Flags:       clusterFlags(),
 		Action: func(c *ucli.Context) error {
-			path, err := stackArg(c)
+			stack, _, err := readStack(c)
 			if err != nil {
 				return err
-			}
-			stack, err := deploy.ReadStack(path)
-			if err != nil {
-				return cli.Usage(err)
 			}
 			if stack.Target == spec.TargetModel {
 				_, err := fmt.Fprintf(c.App.Writer, "%s on target model: nothing runs until bg-load does\n", stack.Arm.Name)

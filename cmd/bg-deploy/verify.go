@@ -26,13 +26,9 @@ func verifyCommand() *ucli.Command {
 			&ucli.StringSliceFlag{Name: "image", Usage: "another image, as in up: `NAME=REPOSITORY:TAG`"},
 			&ucli.IntFlag{Name: "gpus", Value: -1, Usage: "`N` GPUs of a replica, as in up"}),
 		Action: func(c *ucli.Context) error {
-			path, err := stackArg(c)
+			stack, _, err := readStack(c)
 			if err != nil {
 				return err
-			}
-			stack, err := deploy.ReadStack(path)
-			if err != nil {
-				return cli.Usage(err)
 			}
 			if stack.Target == spec.TargetModel {
 				return nil // nothing runs that could be another thing
