@@ -50,8 +50,8 @@ type Watch struct {
 }
 
 // Run makes the missing cells, in the order of the experiment but those that replay the
-// same together. A cell that fails costs
-// no other one; the error names each. When ctx ends, nothing more begins.
+// same together. A cell that fails costs no other one; the error names each. When ctx
+// ends, nothing more begins.
 func (m Matrix) Run(ctx context.Context) error {
 	planned, err := m.plan()
 	if err != nil {
