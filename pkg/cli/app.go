@@ -29,6 +29,7 @@ func Run(ctx context.Context, env Env, app *cli.App, args []string) int {
 		return cli.ShowAppHelp(c)
 	}
 	app.OnUsageError = usageError
+	app.Commands = append(app.Commands, completionCommand(app), manCommand(app), flagsCommand(app))
 	prepare(app.Commands)
 	addEnvTwins(app.Flags)
 	surviveClosedPipe()
@@ -82,6 +83,7 @@ func requireFlags(c *cli.Command) {
 	for _, f := range c.Flags {
 		if f, ok := f.(*cli.StringFlag); ok && f.Required {
 			f.Required = false
+			f.Usage += " (required)"
 			required = append(required, f.Name)
 		}
 	}
@@ -99,10 +101,15 @@ func requireFlags(c *cli.Command) {
 	}
 }
 
-// addEnvTwins gives each flag the environment variable BG_NAME.
+// envTwin is the environment variable of a flag.
+func envTwin(f cli.Flag) string {
+	return "BG_" + strings.ToUpper(strings.ReplaceAll(f.Names()[0], "-", "_"))
+}
+
+// addEnvTwins gives each flag its environment variable.
 func addEnvTwins(flags []cli.Flag) {
 	for _, f := range flags {
-		twin := "BG_" + strings.ToUpper(strings.ReplaceAll(f.Names()[0], "-", "_"))
+		twin := envTwin(f)
 		switch f := f.(type) {
 		case *cli.StringFlag:
 			f.EnvVars = append(f.EnvVars, twin)
