@@ -23,19 +23,19 @@ func WriteJSON(w io.Writer, v any) error {
 // SummaryRow is a row of summary.parquet: one number of one cell. Columns that do
 // not apply are null.
 type SummaryRow struct {
-	Experiment string   `parquet:"experiment,dict"`
-	Arm        string   `parquet:"arm,dict"`
-	Trial      int32    `parquet:"trial"`
-	Valid      bool     `parquet:"valid"`
-	Phase      *string  `parquet:"phase,dict"`
-	Class      string   `parquet:"class,dict"`
-	Job        *string  `parquet:"job,dict"`
-	Metric     string   `parquet:"metric,dict"`
-	Stat       string   `parquet:"stat,dict"`
-	Unit       string   `parquet:"unit,dict"`
-	Value      *float64 `parquet:"value"`
-	N          int64    `parquet:"n"`
-	Reason     *string  `parquet:"reason,dict"`
+	Experiment string   `parquet:"experiment,dict"` // which cell, as the next two
+	Arm        string   `parquet:"arm,dict"`        // its name
+	Trial      int32    `parquet:"trial"`           // counted from 1
+	Valid      bool     `parquet:"valid"`           // whether every check of the cell held
+	Phase      *string  `parquet:"phase,dict"`      // null for what is over all phases, and for jobs
+	Class      string   `parquet:"class,dict"`      // interactive, batch, batch-equivalent or standard
+	Job        *string  `parquet:"job,dict"`        // null for what is no job's
+	Metric     string   `parquet:"metric,dict"`     // as in the keys of arms[].metrics
+	Stat       string   `parquet:"stat,dict"`       // p50, mean, value, …
+	Unit       string   `parquet:"unit,dict"`       // s, ratio, tokens, …
+	Value      *float64 `parquet:"value"`           // null where there is none
+	N          int64    `parquet:"n"`               // rows that it is computed from
+	Reason     *string  `parquet:"reason,dict"`     // why there is no value
 }
 
 // WriteSummary writes summary.parquet: the numbers of every cell, invalid ones

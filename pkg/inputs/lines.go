@@ -15,28 +15,28 @@ type Prompt struct {
 	// After is the prompt that this one continues, with Answer to it between them; null
 	// for one that begins a conversation.
 	After        *int   `json:"after,omitempty"`
-	Answer       string `json:"answer,omitempty"`
-	User         string `json:"user"`
-	PromptTokens int    `json:"prompt_tokens"` // system prompt, history, user message and chat template
-	MaxTokens    int    `json:"max_tokens"`
+	Answer       string `json:"answer,omitempty"` // that of the turn before
+	User         string `json:"user"`             // the message
+	PromptTokens int    `json:"prompt_tokens"`    // system prompt, history, user message and chat template
+	MaxTokens    int    `json:"max_tokens"`       // output tokens that are asked for
 }
 
 // SystemPrompt is the other kind of line of prompts.jsonl. All of them come first.
 type SystemPrompt struct {
 	SystemPrompt int    `json:"system_prompt"` // 0-based
-	Text         string `json:"text"`
-	Tokens       int    `json:"tokens"`
+	Text         string `json:"text"`          // the prompt
+	Tokens       int    `json:"tokens"`        // its length
 }
 
 // Due is a line of schedule.jsonl: one request that is due at an instant.
 type Due struct {
-	I      int    `json:"i"`
+	I      int    `json:"i"`      // counted from 0
 	DueNS  int64  `json:"due_ns"` // from schedule time 0
-	Phase  string `json:"phase"`
-	Cycle  int    `json:"cycle"` // 0-based
-	Warmup bool   `json:"warmup"`
-	Class  string `json:"class"`
-	Prompt int    `json:"prompt"`
+	Phase  string `json:"phase"`  // that it belongs to
+	Cycle  int    `json:"cycle"`  // 0-based
+	Warmup bool   `json:"warmup"` // true in cycles that are not measured
+	Class  string `json:"class"`  // interactive or standard
+	Prompt int    `json:"prompt"` // line of prompts.jsonl
 	// InFlight is above 0 for a request of a closed loop that keeps so many in flight:
 	// it leaves when its turn has come, from due_ns to the end of its phase.
 	InFlight int `json:"in_flight,omitempty"`
@@ -44,14 +44,14 @@ type Due struct {
 
 // Manifest is inputs.json.
 type Manifest struct {
-	SchemaVersion int          `json:"schema_version"` // 1
-	Experiment    string       `json:"experiment"`
+	SchemaVersion int          `json:"schema_version"`  // 1
+	Experiment    string       `json:"experiment"`      // its name
 	Point         string       `json:"point,omitempty"` // of a sweep over the profile
-	Trial         int          `json:"trial"`
-	Seed          int64        `json:"seed"`
-	Profile       spec.Profile `json:"profile"` // resolved
-	Files         []File       `json:"files"`
-	Lengths       []Lengths    `json:"lengths"`
+	Trial         int          `json:"trial"`           // counted from 1
+	Seed          int64        `json:"seed"`            // of the trial
+	Profile       spec.Profile `json:"profile"`         // resolved
+	Files         []File       `json:"files"`           // the other files of the folder
+	Lengths       []Lengths    `json:"lengths"`         // what was asked for and what was drawn
 	// Sources are the files that texts were taken from, Tokenizer the one by which tokens
 	// were counted.
 	Sources   []Source   `json:"sources,omitempty"`
@@ -60,11 +60,11 @@ type Manifest struct {
 
 // Source is a file of texts.
 type Source struct {
-	Class  string `json:"class"` // interactive or batch
-	File   string `json:"file"`
-	Bytes  int64  `json:"bytes"`
-	SHA256 string `json:"sha256"`
-	Rows   int    `json:"rows"` // with a text
+	Class  string `json:"class"`  // interactive or batch
+	File   string `json:"file"`   // as the profile names it
+	Bytes  int64  `json:"bytes"`  // its size
+	SHA256 string `json:"sha256"` // of its bytes, hexadecimal
+	Rows   int    `json:"rows"`   // with a text
 	// LeftOut are the rows whose text is shorter than isl.min or longer than isl.max.
 	LeftOut int `json:"left_out"`
 	// Dealt is how many conversations were taken. More than Rows less LeftOut means that
@@ -74,8 +74,8 @@ type Source struct {
 
 // Tokenizer is a tokenizer.json.
 type Tokenizer struct {
-	File   string `json:"file"`
-	SHA256 string `json:"sha256"`
+	File   string `json:"file"`   // as the profile names it
+	SHA256 string `json:"sha256"` // of its bytes, hexadecimal
 	// Template is where the chat template was found; without one the tokens of ChatML's
 	// are added.
 	Template string `json:"template,omitempty"`
@@ -93,10 +93,10 @@ func (m Manifest) CacheSalt() string {
 
 // File seals one file of the folder.
 type File struct {
-	Name   string `json:"name"`
-	Lines  int    `json:"lines"`
-	Bytes  int64  `json:"bytes"`
-	SHA256 string `json:"sha256"`
+	Name   string `json:"name"`   // in the folder
+	Lines  int    `json:"lines"`  // how many
+	Bytes  int64  `json:"bytes"`  // its size
+	SHA256 string `json:"sha256"` // of its bytes, hexadecimal
 	// CRC32C is compared first: it finds what a disk or a hand changed in a tenth of the
 	// time, which every cell of a trial spends anew (BenchmarkOpen). For a file that it
 	// does not fit, and one without it, the other sum decides.
@@ -105,16 +105,16 @@ type File struct {
 
 // Lengths compares what a distribution was asked for with what was drawn.
 type Lengths struct {
-	Class         string            `json:"class"`    // interactive or batch
-	Quantity      string            `json:"quantity"` // isl or osl
-	Requested     spec.Distribution `json:"requested"`
-	RequestedMean float64           `json:"requested_mean"` // before lengths are clipped, or texts cut
-	RequestedSD   float64           `json:"requested_sd"`
-	N             int               `json:"n"`
-	Mean          float64           `json:"mean"`
-	SD            float64           `json:"sd"`
-	Min           int               `json:"min"`
-	Max           int               `json:"max"`
+	Class         string            `json:"class"`           // interactive or batch
+	Quantity      string            `json:"quantity"`        // isl or osl
+	Requested     spec.Distribution `json:"requested"`       // the distribution that was asked for
+	RequestedMean float64           `json:"requested_mean"`  // before lengths are clipped, or texts cut
+	RequestedSD   float64           `json:"requested_sd"`    // as requested_mean
+	N             int               `json:"n"`               // draws
+	Mean          float64           `json:"mean"`            // of the draws
+	SD            float64           `json:"sd"`              // of the draws
+	Min           int               `json:"min"`             // of the draws
+	Max           int               `json:"max"`             // of the draws
 	ClippedShare  float64           `json:"clipped_share"`   // cut to [min, max]
 	JointCapShare float64           `json:"joint_cap_share"` // shortened so that the request fits maxModelLen
 }

@@ -15,10 +15,10 @@ type LoadHealth struct {
 	AchievedOffered *float64 `json:"achieved_offered"`
 	// Percentiles of lateness and of the loop's lag are right to 1/256.
 	LatenessP50S float64 `json:"lateness_p50_s"`
-	LatenessP99S float64 `json:"lateness_p99_s"`
-	LatenessMaxS float64 `json:"lateness_max_s"`
-	CPUSeconds   float64 `json:"cpu_s"`
-	WallSeconds  float64 `json:"wall_s"`
+	LatenessP99S float64 `json:"lateness_p99_s"` // 99 of 100 requests left no later
+	LatenessMaxS float64 `json:"lateness_max_s"` // the latest request
+	CPUSeconds   float64 `json:"cpu_s"`          // processor time of the process
+	WallSeconds  float64 `json:"wall_s"`         // how long the run took
 	// SimulatedSeconds is the length of the run on the virtual clock, 0 on the wall clock.
 	SimulatedSeconds float64 `json:"simulated_s"`
 	// Process is the generator itself; null on the virtual clock, where it is no part
@@ -27,18 +27,18 @@ type LoadHealth struct {
 	// Outages are the stretches in which an endpoint gave no answer; OutagesMore counts
 	// those that are not listed.
 	Outages     []Outage `json:"outages"`
-	OutagesMore int      `json:"outages_more"`
+	OutagesMore int      `json:"outages_more"` // not listed
 }
 
 // ProcessHealth is what may have disturbed a generator on the wall clock.
 type ProcessHealth struct {
-	CPUs           float64 `json:"cpus"` // that the process used, on average
-	GCPauses       uint64  `json:"gc_pauses"`
-	GCPauseMaxS    float64 `json:"gc_pause_max_s"` // upper edge of its bin in the histogram of the Go runtime
-	LoopLagP50S    float64 `json:"loop_lag_p50_s"` // how late the event loop looked at its clock
-	LoopLagP99S    float64 `json:"loop_lag_p99_s"`
-	LoopLagMaxS    float64 `json:"loop_lag_max_s"`
-	SocketsOpened  int64   `json:"sockets_opened"`
+	CPUs           float64 `json:"cpus"`            // that the process used, on average
+	GCPauses       uint64  `json:"gc_pauses"`       // of the Go runtime
+	GCPauseMaxS    float64 `json:"gc_pause_max_s"`  // upper edge of its bin in the histogram of the Go runtime
+	LoopLagP50S    float64 `json:"loop_lag_p50_s"`  // how late the event loop looked at its clock
+	LoopLagP99S    float64 `json:"loop_lag_p99_s"`  // 99 of 100 looks
+	LoopLagMaxS    float64 `json:"loop_lag_max_s"`  // the latest look
+	SocketsOpened  int64   `json:"sockets_opened"`  // TCP connections made
 	ConnectionUses int64   `json:"connection_uses"` // requests that were written to one
 	Reused         int64   `json:"reused"`          // of those, on a connection that had carried another
 }
@@ -46,8 +46,8 @@ type ProcessHealth struct {
 // Outage is a stretch in which every request that reached for an endpoint failed
 // without an answer.
 type Outage struct {
-	Endpoint  string    `json:"endpoint"` // inference or batch
-	StartedAt time.Time `json:"started_at"`
+	Endpoint  string    `json:"endpoint"`   // inference or batch
+	StartedAt time.Time `json:"started_at"` // when the first request failed
 	// EndedAt is the first answer after it; null where none came before the end of the run.
 	EndedAt *time.Time `json:"ended_at"`
 	Failed  int        `json:"failed"` // requests, or polls

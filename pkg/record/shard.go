@@ -15,8 +15,8 @@ func ShardDir(index, count int) string { return fmt.Sprintf("shard-%d-of-%d", in
 
 // Shard says in a run's metadata which part of a cell it was.
 type Shard struct {
-	Index   int       `json:"index"` // 1-based
-	Count   int       `json:"count"`
+	Index   int       `json:"index"`    // 1-based
+	Count   int       `json:"count"`    // how many shards the cell has
 	StartAt time.Time `json:"start_at"` // when all shards were to begin
 	// Clock is null where the stack tells no time.
 	Clock *ClockOffset `json:"clock"`
@@ -24,8 +24,8 @@ type Shard struct {
 
 // ClockOffset is how far the clock of a server was ahead of that of a machine.
 type ClockOffset struct {
-	Reference    string  `json:"reference"` // address of the server
-	OffsetS      float64 `json:"offset_s"`
+	Reference    string  `json:"reference"`     // address of the server
+	OffsetS      float64 `json:"offset_s"`      // ahead, if above 0
 	UncertaintyS float64 `json:"uncertainty_s"` // either way
 }
 

@@ -10,15 +10,15 @@ import (
 // between batch gateway and inference gateway. The keys are those of its transport
 // configuration and flags in camel case.
 type Async struct {
-	Concurrency  int      `yaml:"concurrency" json:"concurrency"` // workers
-	PollInterval Duration `yaml:"pollInterval" json:"pollInterval"`
+	Concurrency  int      `yaml:"concurrency" json:"concurrency" unit:"requests"` // workers
+	PollInterval Duration `yaml:"pollInterval" json:"pollInterval"`               // between two looks into the queue
 	// BatchSize x the gate's budget, rounded down, is what one poll takes at most.
-	BatchSize      int      `yaml:"batchSize" json:"batchSize"`
+	BatchSize      int      `yaml:"batchSize" json:"batchSize" unit:"requests"`
 	RequestTimeout Duration `yaml:"requestTimeout" json:"requestTimeout"` // of an attempt
 	// Resume is what the experimental Rust processor does: an interrupted request goes
 	// on from the tokens that it has. Without it a request starts from scratch.
 	Resume bool `yaml:"resume" json:"resume"`
-	Gate   Gate `yaml:"gate" json:"gate"`
+	Gate   Gate `yaml:"gate" json:"gate"` // decides how much a poll takes
 }
 
 // Gate is the dispatch gate of the queue.
@@ -27,17 +27,17 @@ type Gate struct {
 	// Baseline is the share of capacity that is never given away, Fallback the budget
 	// while there is no value.
 	Baseline float64  `yaml:"baseline" json:"baseline"`
-	Fallback float64  `yaml:"fallback" json:"fallback"`
+	Fallback float64  `yaml:"fallback" json:"fallback"` // the budget while there is no value: 0 is closed, 1 open
 	CacheTTL Duration `yaml:"cacheTTL" json:"cacheTTL"` // how long a value is used again
 	// MaxConcurrency is what a ready pod holds. Of prometheus-budget, as the next one.
-	MaxConcurrency int      `yaml:"maxConcurrency" json:"maxConcurrency"`
+	MaxConcurrency int      `yaml:"maxConcurrency" json:"maxConcurrency" unit:"requests"`
 	ScrapeInterval Duration `yaml:"scrapeInterval" json:"scrapeInterval"` // of the Prometheus server
 	// Endpoint names the page that endpoint-scrape reads: router or one of vllm-0,
 	// vllm-1, … Its Metric is a count of which a pod holds MaxCountPerPod at most; with
 	// 0 it is a share already.
 	Endpoint       string  `yaml:"endpoint" json:"endpoint"`
-	Metric         string  `yaml:"metric" json:"metric"`
-	MaxCountPerPod float64 `yaml:"maxCountPerPod" json:"maxCountPerPod"`
+	Metric         string  `yaml:"metric" json:"metric"`                 // the name of the metric on that page
+	MaxCountPerPod float64 `yaml:"maxCountPerPod" json:"maxCountPerPod"` // what a pod holds at most of what Metric counts; 0 if it is a share already
 }
 
 // Dispatch gates of the async processor.

@@ -6,8 +6,8 @@ import "strconv"
 // from one to the next gains and what it costs. It is declared before any run. An
 // experiment that was asked for other arms may lack some of them.
 type Chain struct {
-	Name string   `yaml:"name" json:"name"`
-	Arms []string `yaml:"arms" json:"arms"`
+	Name string   `yaml:"name" json:"name"` // the name in the report
+	Arms []string `yaml:"arms" json:"arms"` // each is compared with the one before it
 }
 
 func (e Experiment) chainProblems(is *problems) {

@@ -3,22 +3,22 @@ package spec
 // Experiment is arms x trials on one profile. Resolved, it holds the profile and
 // the arms whole.
 type Experiment struct {
-	Name        string `yaml:"name" json:"name"`
-	Description string `yaml:"description" json:"description"`
+	Name        string `yaml:"name" json:"name"`               // the name of its folder of results
+	Description string `yaml:"description" json:"description"` // one line for the catalogue
 	// Question is what the experiment asks, as the report prints it.
 	Question string  `yaml:"question" json:"question"`
-	Target   string  `yaml:"target" json:"target"` // model, local or kube
-	Trials   int     `yaml:"trials" json:"trials"`
-	Baseline string  `yaml:"baseline" json:"baseline"` // arm that the others are compared with
-	Margin   float64 `yaml:"margin" json:"margin"`     // non-inferiority margin as a ratio: 0.1 is 10 %
-	Profile  Profile `yaml:"profile" json:"profile"`
-	Arms     []Arm   `yaml:"arms" json:"arms"`
+	Target   string  `yaml:"target" json:"target"`               // model, local or kube
+	Trials   int     `yaml:"trials" json:"trials" unit:"trials"` // repeats of every arm, each with inputs of its own seed; verdicts need 3
+	Baseline string  `yaml:"baseline" json:"baseline"`           // arm that the others are compared with
+	Margin   float64 `yaml:"margin" json:"margin"`               // non-inferiority margin as a ratio: 0.1 is 10 %
+	Profile  Profile `yaml:"profile" json:"profile"`             // the workload, a name of the catalogue, a file, or keys over one of them (extends)
+	Arms     []Arm   `yaml:"arms" json:"arms"`                   // names of the catalogue, files, or keys over one of them (extends)
 	// Chains are compared step by step, beside every arm with the baseline.
 	Chains []Chain `yaml:"chains,omitempty" json:"chains,omitempty"`
 	// Points are those of a sweep over keys of the profile, Swept what a sweep over any
 	// keys made of the arms. A sweep writes them, nobody else.
 	Points []Point `yaml:"points,omitempty" json:"points,omitempty"`
-	Swept  []Swept `yaml:"swept,omitempty" json:"swept,omitempty"`
+	Swept  []Swept `yaml:"swept,omitempty" json:"swept,omitempty"` // written by a sweep: what it set in each arm
 }
 
 // Targets of bg-deploy.

@@ -12,12 +12,12 @@ import (
 type Point struct {
 	Name     string  `yaml:"name" json:"name"`         // that of the folder of its inputs
 	Baseline string  `yaml:"baseline" json:"baseline"` // the arm that its others are compared with
-	Profile  Profile `yaml:"profile" json:"profile"`
+	Profile  Profile `yaml:"profile" json:"profile"`   // its workload
 }
 
 // Swept says what a sweep made of an arm.
 type Swept struct {
-	Arm     string   `yaml:"arm" json:"arm"`
+	Arm     string   `yaml:"arm" json:"arm"`                             // an arm of the experiment
 	Of      string   `yaml:"of" json:"of"`                               // the arm that was swept
 	Point   string   `yaml:"point,omitempty" json:"point,omitempty"`     // whose inputs it replays
 	Factors []Factor `yaml:"factors,omitempty" json:"factors,omitempty"` // in the order of the sweep, those of the profile last
@@ -26,8 +26,8 @@ type Swept struct {
 // Factor is a key and the value that a sweep gave it: a number, a text, true or false,
 // or a list. Keys of the profile begin with profile.
 type Factor struct {
-	Key   string `yaml:"key" json:"key"`
-	Value any    `yaml:"value" json:"value"`
+	Key   string `yaml:"key" json:"key"`     // a key of the arm; one of the profile has profile. before it
+	Value any    `yaml:"value" json:"value"` // what the sweep set
 }
 
 func (f Factor) String() string { return fmt.Sprintf("%s %v", f.Key, f.Value) }

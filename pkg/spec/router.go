@@ -16,18 +16,18 @@ type Router struct {
 	// Detector says what saturation is: requests, tokens or hybrid (the concurrency
 	// detector's modes), or utilization.
 	Detector             string  `yaml:"detector" json:"detector"`
-	MaxConcurrency       int     `yaml:"maxConcurrency" json:"maxConcurrency"`           // requests a replica
-	MaxTokenConcurrency  int     `yaml:"maxTokenConcurrency" json:"maxTokenConcurrency"` // tokens a replica
-	QueueDepthThreshold  int     `yaml:"queueDepthThreshold" json:"queueDepthThreshold"`
-	KVCacheUtilThreshold float64 `yaml:"kvCacheUtilThreshold" json:"kvCacheUtilThreshold"`
+	MaxConcurrency       int     `yaml:"maxConcurrency" json:"maxConcurrency" unit:"requests"`           // requests a replica
+	MaxTokenConcurrency  int     `yaml:"maxTokenConcurrency" json:"maxTokenConcurrency" unit:"tokens"`   // tokens a replica
+	QueueDepthThreshold  int     `yaml:"queueDepthThreshold" json:"queueDepthThreshold" unit:"requests"` // waiting requests at which a replica counts as full; of utilization
+	KVCacheUtilThreshold float64 `yaml:"kvCacheUtilThreshold" json:"kvCacheUtilThreshold"`               // share of the KV cache in use at which a replica counts as full; of utilization
 
 	// FlowControl queues requests in priority bands; without it the router only
 	// refuses requests of negative priority while the pool is saturated.
 	FlowControl       bool     `yaml:"flowControl" json:"flowControl"`
-	DefaultRequestTTL Duration `yaml:"defaultRequestTTL" json:"defaultRequestTTL"`
-	Bands             []Band   `yaml:"bands" json:"bands"`
-	Holdback          Holdback `yaml:"holdback" json:"holdback"`
-	Eviction          bool     `yaml:"eviction" json:"eviction"`
+	DefaultRequestTTL Duration `yaml:"defaultRequestTTL" json:"defaultRequestTTL"` // longest wait in the queue before a 429; of flowControl
+	Bands             []Band   `yaml:"bands" json:"bands"`                         // what differs from the defaults of a band; of flowControl
+	Holdback          Holdback `yaml:"holdback" json:"holdback"`                   // ceilings below the whole pool for lower bands; of flowControl
+	Eviction          bool     `yaml:"eviction" json:"eviction"`                   // ends requests of negative priority in flight when a higher band waits; of flowControl
 
 	// AllowExperimentalPlugins is the picker's flag of that name, without which it does
 	// not start with a plugin of Alpha stability, such as that of Holdback.
@@ -58,17 +58,17 @@ const (
 
 // Objective is an InferenceObjective: a name that requests carry, and its priority.
 type Objective struct {
-	Name     string `yaml:"name" json:"name"`
-	Priority int    `yaml:"priority" json:"priority"`
+	Name     string `yaml:"name" json:"name"`         // what requests carry in their header
+	Priority int    `yaml:"priority" json:"priority"` // a higher one goes first; below 0 is sheddable
 }
 
 // Band configures one priority band of flow control. A band whose objective exists
 // is there with defaults without being listed.
 type Band struct {
-	Priority    int    `yaml:"priority" json:"priority"`
-	MaxRequests int    `yaml:"maxRequests" json:"maxRequests"` // waiting; 0 is the picker's default
-	Fairness    string `yaml:"fairness" json:"fairness"`       // global-strict or round-robin
-	Ordering    string `yaml:"ordering" json:"ordering"`       // fcfs, edf or slo-deadline
+	Priority    int    `yaml:"priority" json:"priority"`                       // that of the objectives whose requests wait in it
+	MaxRequests int    `yaml:"maxRequests" json:"maxRequests" unit:"requests"` // waiting; 0 is the picker's default
+	Fairness    string `yaml:"fairness" json:"fairness"`                       // global-strict or round-robin
+	Ordering    string `yaml:"ordering" json:"ordering"`                       // fcfs, edf or slo-deadline
 }
 
 // Policies of a band.
@@ -83,9 +83,9 @@ const (
 // Holdback caps the lower bands at a share of the pool. MinCeiling is that of the
 // lowest band, 1 for no holdback.
 type Holdback struct {
-	Domain     string  `yaml:"domain" json:"domain"` // rank or value
-	MinCeiling float64 `yaml:"minCeiling" json:"minCeiling"`
-	MaxCeiling float64 `yaml:"maxCeiling" json:"maxCeiling"`
+	Domain     string  `yaml:"domain" json:"domain"`         // rank or value
+	MinCeiling float64 `yaml:"minCeiling" json:"minCeiling"` // ceiling of the lowest band as a share of the pool; 1 for no holdback
+	MaxCeiling float64 `yaml:"maxCeiling" json:"maxCeiling"` // ceiling of the highest band
 }
 
 // Active reports whether some band is capped below the whole pool.

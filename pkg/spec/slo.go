@@ -4,8 +4,8 @@ package spec
 // none. It is declared with the profile, before any run.
 type SLO struct {
 	TTFT Duration `yaml:"ttft,omitempty" json:"ttft,omitempty"` // from the due time
-	TPOT Duration `yaml:"tpot,omitempty" json:"tpot,omitempty"`
-	E2E  Duration `yaml:"e2e,omitempty" json:"e2e,omitempty"` // from the due time
+	TPOT Duration `yaml:"tpot,omitempty" json:"tpot,omitempty"` // time per output token after the first
+	E2E  Duration `yaml:"e2e,omitempty" json:"e2e,omitempty"`   // from the due time
 }
 
 // Declared reports whether there is any bound.

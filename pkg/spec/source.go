@@ -24,14 +24,14 @@ type Conversation struct {
 	// Turns is how many requests a conversation has at most: as many, or from MinTurns to
 	// Turns where that is given, each number equally likely. It ends earlier where the
 	// context is full, or the source has no more.
-	Turns    int `yaml:"turns" json:"turns"`
-	MinTurns int `yaml:"minTurns,omitempty" json:"minTurns,omitempty"`
+	Turns    int `yaml:"turns" json:"turns" unit:"requests"`
+	MinTurns int `yaml:"minTurns,omitempty" json:"minTurns,omitempty" unit:"requests"` // the fewest turns of a conversation; 0 for always Turns
 	// Open conversations take turns: the second turn of one comes as many requests after
 	// its first. A job has as many of its own.
 	Open int `yaml:"open" json:"open"`
 	// Context is how many tokens stand before the first question of a conversation and
 	// nowhere else: a document, or a system prompt of its own.
-	Context int `yaml:"context,omitempty" json:"context,omitempty"`
+	Context int `yaml:"context,omitempty" json:"context,omitempty" unit:"tokens"`
 }
 
 func (c *Conversation) problems(is *problems, path string) {
