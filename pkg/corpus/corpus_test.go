@@ -120,7 +120,7 @@ func TestReadersSayWhereAFileIsWrong(t *testing.T) {
 		"a text in the way":          {spec.Source{Type: spec.JSONLines, Field: "a.b"}, `{"a":"x"}`, `FILE: line 1: field a.b: found a text before "b", expected an object or a list`},
 		"turns that are texts":       {spec.Source{Type: spec.JSONLines, Field: "a"}, `{"a":["x"]}`, "FILE: line 1: turn 0: found a text, expected an object of role and content, or from and value"},
 		"an answer that is a list":   {spec.Source{Type: spec.JSONLines, Field: "a", Answer: "b"}, `{"a":"x","b":[]}`, "FILE: line 1: answer b: found a list, expected a text"},
-		"a line that is no JSON":     {spec.Source{Type: spec.JSONLines, Field: "a"}, "x", "FILE: line 1: invalid character 'x' looking for beginning of value"},
+		"a line that is no JSON":     {spec.Source{Type: spec.JSONLines, Field: "a"}, "x", "FILE: line 1: not JSON at byte 1: invalid character 'x' looking for beginning of value"},
 		"a column that is not there": {spec.Source{Type: spec.Parquet, Field: "b"}, parquetFile(t, article{Text: "x"}), `FILE: row 1: field b: found no key "b"`},
 		"what is no Parquet":         {spec.Source{Type: spec.Parquet, Field: "b"}, "question,A,B,C,D,answer", "FILE: found no Parquet file: invalid magic header of parquet file"},
 	} {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"bgbench/pkg/jsontext"
 	"bgbench/pkg/spec"
 )
 
@@ -28,7 +29,7 @@ func readLines(r io.Reader, s spec.Source, row func(Row) error) error {
 		}
 		var v any
 		if err := json.Unmarshal(text, &v); err != nil {
-			return at("line", n, err)
+			return at("line", n, jsontext.Line(err))
 		}
 		found, err := rowOf(s, v)
 		if err != nil {

@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"bgbench/pkg/jsontext"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,5 +108,5 @@ func unwrapEOF(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the file ends too early")
 	}
-	return err
+	return jsontext.Line(err)
 }

@@ -9,15 +9,16 @@ import (
 	"os"
 
 	"bgbench/pkg/cli"
+	"bgbench/pkg/jsontext"
 	"bgbench/pkg/spec"
 )
 
 // Stack is the descriptor of a running (or, on target model, imagined) stack.
 type Stack struct {
-	SchemaVersion int      `json:"schema_version"` // 1
-	RunID         string   `json:"run_id"`
-	Target        string   `json:"target"`
-	Experiment    string   `json:"experiment"`
+	SchemaVersion int      `json:"schema_version"`  // 1
+	RunID         string   `json:"run_id"`          // one for each stack that was brought up
+	Target        string   `json:"target"`          // model, local or kube
+	Experiment    string   `json:"experiment"`      // its name
 	Point         string   `json:"point,omitempty"` // whose inputs the arm replays, in a sweep over the profile
 	Arm           spec.Arm `json:"arm"`             // resolved
 	// Model and MaxModelLen come from the profile: they configure the engine.
@@ -27,20 +28,20 @@ type Stack struct {
 
 	InferenceURL string     `json:"inference_url,omitempty"` // base, without /v1
 	BatchURL     string     `json:"batch_url,omitempty"`     // base, without /v1; empty without a batch gateway
-	Metrics      []Endpoint `json:"metrics,omitempty"`
-	Process      *Process   `json:"process,omitempty"` // that `up` started; nil under exec and serve
-	Kube         *Kube      `json:"kube,omitempty"`    // on target kube
+	Metrics      []Endpoint `json:"metrics,omitempty"`       // pages that bg-scrape asks
+	Process      *Process   `json:"process,omitempty"`       // that `up` started; nil under exec and serve
+	Kube         *Kube      `json:"kube,omitempty"`          // on target kube
 }
 
 // Kube says where a stack on a cluster is and what was found there.
 type Kube struct {
-	Context   string `json:"context"` // of the kubeconfig
-	Namespace string `json:"namespace"`
-	Mode      string `json:"mode"` // sim or gpu
+	Context   string `json:"context"`   // of the kubeconfig
+	Namespace string `json:"namespace"` // of the cell
+	Mode      string `json:"mode"`      // sim or gpu
 	// Effective is the configuration as it was read back, component by component, and
 	// Images what the pods really run, by container.
 	Effective map[string]string `json:"effective,omitempty"`
-	Images    map[string]string `json:"images,omitempty"`
+	Images    map[string]string `json:"images,omitempty"`   // digests by container
 	Charts    map[string]string `json:"charts,omitempty"`   // versions
 	Revision  string            `json:"revision,omitempty"` // of the model
 	// Notes name the keys of the arm that have no counterpart on the cluster.
@@ -50,7 +51,7 @@ type Kube struct {
 // Endpoint is a /metrics page.
 type Endpoint struct {
 	Source string `json:"source"` // vllm-0, router, processor, apiserver, async
-	URL    string `json:"url"`
+	URL    string `json:"url"`    // of the page
 }
 
 const stackSchemaVersion = 1
@@ -68,8 +69,8 @@ func ReadStack(path string) (Stack, error) {
 	if err != nil {
 		return s, fmt.Errorf("reading stack %s: %w", path, err)
 	}
-	if err := json.Unmarshal(data, &s); err != nil {
-		return s, fmt.Errorf("reading stack %s: %w", path, err)
+	if err := jsontext.Decode(path, data, &s); err != nil {
+		return s, fmt.Errorf("reading stack: %w", err)
 	}
 	if err := s.validate(); err != nil {
 		return s, fmt.Errorf("reading stack %s: %w", path, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bgbench/pkg/batchfile"
+	"bgbench/pkg/jsontext"
 	"bgbench/pkg/openai"
 	"bgbench/pkg/schedule"
 	"bgbench/pkg/spec"
@@ -166,10 +167,7 @@ func decodeLine(line []byte, v any) (field, fault string) {
 	if err == nil {
 		return "", ""
 	}
-	if t, ok := err.(*json.UnmarshalTypeError); ok {
-		return t.Field, fmt.Sprintf("found a JSON %s, expected %s", t.Value, t.Type)
-	}
-	return "", strings.TrimPrefix(err.Error(), "json: ")
+	return jsontext.Field(err)
 }
 
 func indexes(n int) string {

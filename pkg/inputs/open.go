@@ -1,7 +1,6 @@
 package inputs
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"bgbench/pkg/jsontext"
 	"bgbench/pkg/openai"
 	"bgbench/pkg/spec"
 )
@@ -68,8 +68,8 @@ func ReadManifest(dir string) (Manifest, error) {
 		return Manifest{}, fmt.Errorf("opening inputs: %w", err)
 	}
 	var m Manifest
-	if err := json.Unmarshal(data, &m); err != nil {
-		return Manifest{}, fmt.Errorf("%s: %w", path, err)
+	if err := jsontext.Decode(path, data, &m); err != nil {
+		return Manifest{}, err
 	}
 	if m.SchemaVersion != schemaVersion {
 		return Manifest{}, fmt.Errorf("%s: schema_version: found %d, expected %d", path, m.SchemaVersion, schemaVersion)

@@ -154,13 +154,13 @@ func TestDamagedInputsAreRefusedWithFileAndLine(t *testing.T) {
 		}, "prompts.jsonl:9: max_tokens: found 3000 after"},
 		"a key is unknown": {func(t *testing.T, dir string) {
 			edit(t, dir, "prompts.jsonl", `"user"`, `"person"`, false)
-		}, `prompts.jsonl:9: unknown field "person"`},
+		}, `prompts.jsonl:9: person: found a key that is not known`},
 		"a line is no JSON": {func(t *testing.T, dir string) {
 			edit(t, dir, "schedule.jsonl", lineOf(t, dir, "schedule.jsonl", 3), "oops\n", false)
-		}, "schedule.jsonl:3: invalid character 'o'"},
+		}, "schedule.jsonl:3: not JSON at byte 1: invalid character 'o'"},
 		"a number is text": {func(t *testing.T, dir string) {
 			edit(t, dir, "schedule.jsonl", `"i":2,`, `"i":"two",`, false)
-		}, "schedule.jsonl:3: i: found a JSON string, expected int"},
+		}, "schedule.jsonl:3: i: found a JSON string, expected a whole number"},
 		"the file was cut": {func(t *testing.T, dir string) {
 			path := filepath.Join(dir, "schedule.jsonl")
 			info, err := os.Stat(path)
@@ -235,7 +235,7 @@ func TestDamagedInputsAreRefusedWithFileAndLine(t *testing.T) {
 			if err := os.Truncate(filepath.Join(dir, "inputs.json"), 100); err != nil {
 				t.Fatal(err)
 			}
-		}, "inputs.json: unexpected end of JSON input"},
+		}, "inputs.json:7: not JSON: unexpected end of JSON input"},
 		"there is no manifest": {func(t *testing.T, dir string) {
 			if err := os.Remove(filepath.Join(dir, "inputs.json")); err != nil {
 				t.Fatal(err)

@@ -2,7 +2,6 @@ package interop
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"bgbench/pkg/jsontext"
 	"bgbench/pkg/record"
 	"bgbench/pkg/schedule"
 	"bgbench/pkg/spec"
@@ -160,15 +160,9 @@ func cellOf(dir string) (Cell, error) {
 	if err != nil {
 		return Cell{}, err
 	}
-	var stack struct {
-		Arm spec.Arm `json:"arm"`
-	}
 	meta := parts[0].meta
-	if err := json.Unmarshal(meta.Stack, &stack); err != nil {
-		return Cell{}, fmt.Errorf("%s: stack: %w", filepath.Join(parts[0].dir, metadataFile), err)
-	}
 	c := Cell{
-		Experiment: meta.Experiment, Arm: stack.Arm, Trial: meta.Trial, Target: meta.Target, Profile: meta.Profile,
+		Experiment: meta.Experiment, Arm: parts[0].arm, Trial: meta.Trial, Target: meta.Target, Profile: meta.Profile,
 		Version: meta.Versions["bg-load"], Start: meta.ScheduleStartedAt, End: meta.EndedAt, Dir: dir,
 	}
 	for _, p := range parts {
@@ -185,6 +179,7 @@ const metadataFile = "run-metadata.json"
 type part struct {
 	dir    string
 	meta   record.Metadata
+	arm    spec.Arm
 	behind time.Duration // its clock, the first one's
 }
 
@@ -209,9 +204,15 @@ func partsOf(dir string) ([]part, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cell %s: %w", dir, err)
 		}
-		if err := json.Unmarshal(data, &p.meta); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+		var of struct {
+			Stack struct {
+				Arm spec.Arm `json:"arm"`
+			} `json:"stack"`
 		}
+		if err := errors.Join(jsontext.Decode(path, data, &p.meta), jsontext.Decode(path, data, &of)); err != nil {
+			return nil, err
+		}
+		p.arm = of.Stack.Arm
 		if len(parts) > 0 && p.meta.Shard != nil && parts[0].meta.Shard != nil {
 			p.behind = p.meta.Shard.Behind(*parts[0].meta.Shard)
 		}

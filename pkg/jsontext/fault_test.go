@@ -36,6 +36,22 @@ func TestFaultNamesPlaceAndKindWithoutGoTypes(t *testing.T) {
 	if err := Fault("f.json", nil, 0, nil); err != nil {
 		t.Errorf("found %v of nothing wrong", err)
 	}
+	if err := Decode("f.json", []byte(`{"S":"s"}`), new(outer)); err != nil {
+		t.Errorf("found %v of nothing wrong", err)
+	}
+	strict := json.NewDecoder(strings.NewReader(`{"Q":1}`))
+	strict.DisallowUnknownFields()
+	for text, err := range map[string]error{
+		"S: found a JSON number, expected a string":                                            json.Unmarshal([]byte(`{"S":1}`), new(outer)),
+		"found a JSON array, expected an object":                                               json.Unmarshal([]byte(`[]`), new(outer)),
+		"not JSON at byte 2: invalid character ',' looking for beginning of object key string": json.Unmarshal([]byte(`{,}`), new(outer)),
+		"Q: found a key that is not known":                                                     strict.Decode(new(outer)),
+		"cut off or not JSON: EOF":                                                             json.NewDecoder(strings.NewReader("")).Decode(new(outer)),
+	} {
+		if Line(err).Error() != text {
+			t.Errorf("found %v, expected %s", Line(err), text)
+		}
+	}
 	var empty outer
 	cut := json.NewDecoder(strings.NewReader("")).Decode(&empty)
 	if err := Fault("f.json", nil, 0, cut); err.Error() != "f.json: cut off or not JSON: EOF" {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"bgbench/pkg/jsontext"
 	"bgbench/pkg/record"
 )
 
@@ -58,8 +59,8 @@ func CreateCell(dir string, id Identity, force bool) (*Cell, error) {
 		return nil, fmt.Errorf("cell: %w", err)
 	default:
 		var found record.Metadata
-		if err := json.Unmarshal(text, &found); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+		if err := jsontext.Decode(path, text, &found); err != nil {
+			return nil, err
 		}
 		same := found.Experiment == id.Experiment && found.Arm == id.Arm && found.Trial == id.Trial
 		if !same || !force && !found.Interrupted {

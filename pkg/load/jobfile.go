@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"bgbench/pkg/inputs"
+	"bgbench/pkg/jsontext"
 	"bgbench/pkg/openai"
 	"bgbench/pkg/sim/gateway"
 	"bgbench/pkg/spec"
@@ -111,7 +112,10 @@ func decodeHead(line []byte) (id string, maxTokens int64, err error) {
 		} `json:"body"`
 	}
 	err = json.Unmarshal(line, &head)
-	return head.CustomID, head.Body.MaxTokens, err
+	if err != nil {
+		return "", 0, jsontext.Line(err)
+	}
+	return head.CustomID, head.Body.MaxTokens, nil
 }
 
 // scanHead does what decodeHead does for a line as bg-gen writes it, with max_tokens
@@ -176,11 +180,11 @@ func readBacklog(file inputs.JobFile) ([]backlogLine, error) {
 func decodeLine(line []byte) (customID string, _ *openai.ChatRequest, _ error) {
 	var in openai.BatchLine
 	if err := json.Unmarshal(line, &in); err != nil {
-		return "", nil, err
+		return "", nil, jsontext.Line(err)
 	}
 	chat := new(openai.ChatRequest)
 	if err := json.Unmarshal(in.Body, chat); err != nil {
-		return "", nil, fmt.Errorf("body: %w", err)
+		return "", nil, fmt.Errorf("body: %w", jsontext.Line(err))
 	}
 	return in.CustomID, chat, nil
 }

@@ -44,10 +44,10 @@ func TestALineIsScannedOnlyWhereScanningIsSafe(t *testing.T) {
 func TestAFaultInAJobFileIsNamedByItsLine(t *testing.T) {
 	line := string(inputs.AppendJobLine(nil, inputs.JobLine{CustomID: "A-1", Model: "m", User: "hi", MaxTokens: 7}))
 	for _, c := range []struct{ name, text, dispatch, want string }{
-		{"no JSON", line + "nonsense\n", spec.DispatchSync, ":2: invalid character"},
+		{"no JSON", line + "nonsense\n", spec.DispatchSync, ":2: not JSON at byte 2: invalid character"},
 		{"an id twice", line + line, spec.DispatchSync, `:2: custom_id: "A-1" is on an earlier line, too`},
-		{"no JSON in a backlog", line + "nonsense\n", spec.DispatchBacklog, ":2: invalid character"},
-		{"a body that is no chat request", `{"custom_id":"x","body":7}` + "\n", spec.DispatchBacklog, ":1: body: json: cannot unmarshal number"},
+		{"no JSON in a backlog", line + "nonsense\n", spec.DispatchBacklog, ":2: not JSON at byte 2: invalid character"},
+		{"a body that is no chat request", `{"custom_id":"x","body":7}` + "\n", spec.DispatchBacklog, ":1: body: found a JSON number, expected an object"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "job-A.jsonl")

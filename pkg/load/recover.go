@@ -1,7 +1,6 @@
 package load
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"bgbench/pkg/jsontext"
 	"bgbench/pkg/record"
 )
 
@@ -92,8 +92,8 @@ func recoverMetadata(dir string) error {
 		return err
 	}
 	var meta record.Metadata
-	if err := json.Unmarshal(text, &meta); err != nil {
-		return fmt.Errorf("reading %s: %w", record.Partial(path), err)
+	if err := jsontext.Decode(record.Partial(path), text, &meta); err != nil {
+		return err
 	}
 	if meta.EndedAt, err = lastDone(filepath.Join(dir, RequestsFile)); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bgbench/pkg/jsontext"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,10 +17,10 @@ const DisturbancesFile = "disturbances.jsonl"
 // Disturbance is something that happened to a stack while it was measured and that no
 // arm asks for.
 type Disturbance struct {
-	At     time.Time `json:"at"`
-	Kind   string    `json:"kind"` // restart, oom-killed, evicted, gone, new, node
-	Object string    `json:"object"`
-	Detail string    `json:"detail,omitempty"`
+	At     time.Time `json:"at"`               // when it was seen
+	Kind   string    `json:"kind"`             // restart, oom-killed, evicted, gone, new, node
+	Object string    `json:"object"`           // pod or node
+	Detail string    `json:"detail,omitempty"` // what the cluster says
 }
 
 // WriteDisturbances writes one JSON object a line.
@@ -51,7 +52,7 @@ func ReadDisturbances(path string) (list []Disturbance, watched bool, err error)
 			return list, true, nil
 		}
 		if err != nil {
-			return nil, false, fmt.Errorf("%s: line %d: %w", path, len(list)+1, err)
+			return nil, false, fmt.Errorf("%s:%d: %w", path, len(list)+1, jsontext.Line(err))
 		}
 		list = append(list, d)
 	}

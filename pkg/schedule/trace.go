@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"bgbench/pkg/jsontext"
 	"bgbench/pkg/spec"
 )
 
@@ -148,7 +149,7 @@ func parseObject(text string, unit float64) (traced, error) {
 		Output    int      `json:"output_length"`
 	}
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
-		return traced{}, err
+		return traced{}, jsontext.Line(err)
 	}
 	if o.Timestamp == nil {
 		return traced{}, errors.New("timestamp: found none, expected a number")

@@ -78,7 +78,7 @@ func TestWhatIsWrongWithATraceIsNamed(t *testing.T) {
 		"empty":                     {"\n", spec.Trace{Format: spec.TraceTimestamps}, 0, 1, "phase p: trace FILE: found no request"},
 		"no number":                 {"1\ntwo\n", spec.Trace{Format: spec.TraceTimestamps}, 0, 1, `phase p: trace FILE:2: found "two", expected a number of seconds`},
 		"no JSON":                   {"{}\n", spec.Trace{Format: spec.TraceMooncake}, 0, 1, "phase p: trace FILE:1: timestamp: found none, expected a number"},
-		"an object cut":             {`{"timestamp":`, spec.Trace{Format: spec.TraceJSONL}, 0, 1, "phase p: trace FILE:1: unexpected end of JSON input"},
+		"an object cut":             {`{"timestamp":`, spec.Trace{Format: spec.TraceJSONL}, 0, 1, "phase p: trace FILE:1: not JSON at byte 13: unexpected end of JSON input"},
 		"lengths that are missing":  {`{"timestamp":1,"input_length":5}`, spec.Trace{Format: spec.TraceJSONL, Lengths: true}, 0, 1, "phase p: trace FILE: found a request of 5 and 0 tokens, expected 1 or more of each (lengths)"},
 		"a CSV of something else":   {"a,b\n1,2\n", spec.Trace{Format: spec.TraceAzure}, 0, 1, "phase p: trace FILE:1: found a,b, expected TIMESTAMP,ContextTokens,GeneratedTokens"},
 		"a CSV without a head":      {"", spec.Trace{Format: spec.TraceAzure}, 0, 1, "phase p: trace FILE:1: found no head (EOF), expected TIMESTAMP,ContextTokens,GeneratedTokens"},

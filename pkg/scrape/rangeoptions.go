@@ -2,7 +2,6 @@ package scrape
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"bgbench/pkg/deploy"
+	"bgbench/pkg/jsontext"
 	"bgbench/pkg/record"
 )
 
@@ -120,13 +120,14 @@ func readCell(dir string) (record.Metadata, deploy.Stack, error) {
 	if err != nil {
 		return meta, stack, err
 	}
-	if err = json.Unmarshal(text, &meta); err == nil {
-		err = json.Unmarshal(meta.Stack, &stack)
+	var of struct {
+		Stack *deploy.Stack `json:"stack"`
 	}
-	if err != nil {
-		return meta, stack, fmt.Errorf("reading %s: %w", path, err)
+	of.Stack = &stack
+	if err := jsontext.Decode(path, text, &meta); err != nil {
+		return meta, stack, err
 	}
-	return meta, stack, nil
+	return meta, stack, jsontext.Decode(path, text, &of)
 }
 
 // sources names the components of a stack by the instance labels of their series.

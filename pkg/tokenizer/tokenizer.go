@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 
+	"bgbench/pkg/jsontext"
 	"bgbench/pkg/token"
 )
 
@@ -70,7 +71,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 		Model        json.RawMessage `json:"model"`
 	}
 	if err := json.Unmarshal(data, &f); err != nil {
-		return nil, err
+		return nil, jsontext.Line(err)
 	}
 	if f.Model == nil {
 		return nil, errors.New("model: found none, expected one of type BPE, WordPiece or Unigram")

@@ -81,7 +81,7 @@ func TestTextsHaveTheTokensOfTheirVocabulary(t *testing.T) {
 
 func TestAPartThatIsNotKnownIsAnError(t *testing.T) {
 	for text, want := range map[string]string{
-		`{`:                              "unexpected end of JSON input",
+		`{`:                              "not JSON at byte 1: unexpected end of JSON input",
 		`{"model":null}`:                 "model: found type \"\", expected BPE, WordPiece or Unigram",
 		`{}`:                             "model: found none, expected one of type BPE, WordPiece or Unigram",
 		`{"model":{"type":"WordLevel"}}`: `model: found type "WordLevel", expected BPE, WordPiece or Unigram`,
