@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"sort"
 
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -39,19 +40,50 @@ func noncentrality(df, alpha, power float64) float64 {
 	return (low + high) / 2
 }
 
+// PairsNeeded is the smallest number of pairs, at least 2 and at most most, with which
+// Student's one-sided test at level alpha finds a true mean of effect standard deviations
+// with the given power; ok is false where most are too few.
+func PairsNeeded(effect, alpha, power float64, most int) (n int, ok bool) {
+	enough := func(n int) bool {
+		df := float64(n - 1)
+		return studentPowerAbove(effect*math.Sqrt(float64(n)), studentQuantile(1-alpha, df), df) >= power
+	}
+	if effect <= 0 || most < 2 || !enough(most) {
+		return 0, false
+	}
+	return 2 + sort.Search(most-2, func(i int) bool { return enough(2 + i) }), true
+}
+
+// SDUpperBound is the one-sided upper bound at the level of the standard deviation of
+// normal values of which n, 2 or more, had the standard deviation sd.
+func SDUpperBound(sd float64, n int, level float64) float64 {
+	df := float64(n - 1)
+	return sd * math.Sqrt(df/distuv.ChiSquared{K: df}.Quantile(1-level))
+}
+
 // studentPower is P(|T| > c) for T noncentral t with ν degrees of freedom and
 // noncentrality δ: T = (Z+δ)/√(V/ν) with V chi-squared, so it is the mean over V of
-// Φ(δ − c√(V/ν)) + Φ(−δ − c√(V/ν)). The integral runs over w = √V, where the density
-// has no pole at 0.
+// Φ(δ − c√(V/ν)) + Φ(−δ − c√(V/ν)).
 func studentPower(delta, c, nu float64) float64 {
+	return overChiSquared(nu, c, func(x float64) float64 {
+		return distuv.UnitNormal.CDF(delta-x) + distuv.UnitNormal.CDF(-delta-x)
+	})
+}
+
+// studentPowerAbove is P(T > c).
+func studentPowerAbove(delta, c, nu float64) float64 {
+	return overChiSquared(nu, c, func(x float64) float64 { return distuv.UnitNormal.CDF(delta - x) })
+}
+
+// overChiSquared is the mean of exceeds(c√(V/ν)) over V chi-squared with ν degrees of
+// freedom. The integral runs over w = √V, where the density has no pole at 0.
+func overChiSquared(nu, c float64, exceeds func(float64) float64) float64 {
 	v := distuv.ChiSquared{K: nu}
 	of := func(w float64) float64 {
 		if w == 0 {
 			return 0
 		}
-		x := c * w / math.Sqrt(nu)
-		exceeds := distuv.UnitNormal.CDF(delta-x) + distuv.UnitNormal.CDF(-delta-x)
-		return exceeds * v.Prob(w*w) * 2 * w
+		return exceeds(c*w/math.Sqrt(nu)) * v.Prob(w*w) * 2 * w
 	}
 	const points = 200 // twelve digits for ν up to 1000
 	from := max(0, math.Sqrt(nu)-10)

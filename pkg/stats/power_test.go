@@ -35,3 +35,41 @@ func TestPairsThatVaryMoreDetectLess(t *testing.T) {
 	r := NewLogRatio([]float64{1, 1, 1}, []float64{math.Exp(-0.1), 1, math.Exp(0.1)})
 	near(t, "the change", r.Rise(MinimumDetectable(r.N, 0.05, 0.8)), 0.3859756817, 1e-9)
 }
+
+// R power.t.test(delta, sd = 1, power = .8, sig.level = .05, type = "one.sample",
+// alternative = "one.sided"), rounded up: 26.1 pairs for half a standard deviation, 7.7 for
+// one, 3.9 for 1.7.
+func TestPairsNeededAreThoseOfTheOneSidedTest(t *testing.T) {
+	for effect, want := range map[float64]int{0.5: 27, 1: 8, 1.7: 4, 4: 3, 40: 2} {
+		if n, ok := PairsNeeded(effect, 0.05, 0.8, 1000); n != want || !ok {
+			t.Errorf("an effect of %g sd: %d pairs (%v), expected %d", effect, n, ok, want)
+		}
+	}
+	for _, effect := range []float64{-1, 0, 0.01} {
+		if n, ok := PairsNeeded(effect, 0.05, 0.8, 100); ok {
+			t.Errorf("an effect of %g sd: %d pairs, expected that 100 are too few", effect, n)
+		}
+	}
+}
+
+// With as many pairs as are needed the power is there, with one less it is not.
+func TestPairsNeededAreTheFewest(t *testing.T) {
+	for _, alpha := range []float64{0.05, 0.05 / 12} {
+		n, ok := PairsNeeded(0.8, alpha, 0.8, 500)
+		if !ok {
+			t.Fatalf("level %g: 500 pairs are too few", alpha)
+		}
+		power := func(n int) float64 {
+			return studentPowerAbove(0.8*math.Sqrt(float64(n)), studentQuantile(1-alpha, float64(n-1)), float64(n-1))
+		}
+		if power(n) < 0.8 || power(n-1) >= 0.8 {
+			t.Errorf("level %g: %d pairs have the power %g, one less %g", alpha, n, power(n), power(n-1))
+		}
+	}
+}
+
+// The 0.2-quantiles of chi-squared are 0.446287 (df 2) and 5.380053 (df 9).
+func TestSDUpperBoundIsThatOfChiSquared(t *testing.T) {
+	near(t, "of 3 values", SDUpperBound(1, 3, 0.8), math.Sqrt(2/0.4462871026), 1e-8)
+	near(t, "of 10 values", SDUpperBound(2, 10, 0.8), 2*math.Sqrt(9/5.3800532), 1e-7)
+}
