@@ -140,17 +140,7 @@ func (d detectable) compare(baseline, arm Estimate, margin *float64) Comparison 
 	if margin != nil {
 		c.Verdict = VerdictNoConclusion
 	}
-	var a, b []float64
-	zero := false
-	for i := range arm.Values {
-		switch x, y := baseline.Values[i], arm.Values[i]; {
-		case x == nil || y == nil:
-		case *x <= 0 || *y <= 0:
-			zero = true
-		default:
-			a, b = append(a, *x), append(b, *y)
-		}
-	}
+	a, b, zero := pairsOf(baseline, arm)
 	c.Pairs = len(a)
 	switch {
 	case zero:
@@ -181,6 +171,21 @@ func (d detectable) compare(baseline, arm Estimate, margin *float64) Comparison 
 		c.EquivalenceP = finite(r.EquivalenceP(*margin))
 	}
 	return c
+}
+
+// pairsOf lists the trials that have a value in both; zero says that some have one of 0 or
+// below, of which there is no logarithm.
+func pairsOf(baseline, arm Estimate) (a, b []float64, zero bool) {
+	for i := range min(len(baseline.Values), len(arm.Values)) {
+		switch x, y := baseline.Values[i], arm.Values[i]; {
+		case x == nil || y == nil:
+		case *x <= 0 || *y <= 0:
+			zero = true
+		default:
+			a, b = append(a, *x), append(b, *y)
+		}
+	}
+	return a, b, zero
 }
 
 // permute adds the exact test, where there are enough pairs for it to say anything.
