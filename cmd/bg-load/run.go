@@ -60,6 +60,9 @@ func replay(c *ucli.Context, env cli.Env) error {
 	if err != nil {
 		return cli.Usage(err)
 	}
+	if err := load.PlannedFor(o.Stack, o.Inputs); err != nil {
+		return cli.Usage(err)
+	}
 	if o.Shard, err = shard(c, env); err != nil {
 		return err
 	}

@@ -61,6 +61,13 @@ func (s Stack) finish(profile spec.Profile, trial int) (Stack, error) {
 	s.Model, s.MaxModelLen = profile.Model, profile.MaxModelLen
 	s.Seed = profile.TrialSeed(trial)
 	s.RunID = runID(s, trial)
+	if s.Experiment != "" {
+		digest, err := profile.Digest()
+		if err != nil {
+			return Stack{}, err
+		}
+		s.Trial, s.ProfileSHA256 = trial, digest
+	}
 	// What the emulated components would refuse at their start is the user's input.
 	if _, err := stack.New(kernel.NewVirtual(), s.ModelConfig()); err != nil {
 		return Stack{}, cli.Usage(err)
@@ -102,6 +109,8 @@ func (s *Stack) take(e spec.Experiment, name string) (spec.Profile, error) {
 		return spec.Profile{}, fmt.Errorf("experiment %s has no arm %q", e.Name, name)
 	}
 	s.Arm, s.Experiment, s.Point = arm, e.Name, e.SweptOf(arm.Name).Point
+	declared := e.Declaration()
+	s.Declared = &declared
 	if s.Target == "" {
 		s.Target = e.Target
 	}

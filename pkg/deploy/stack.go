@@ -26,6 +26,12 @@ type Stack struct {
 	MaxModelLen int    `json:"max_model_len"`
 	Seed        int64  `json:"seed"` // of everything random inside an emulated stack
 
+	// Of a stack of an experiment: the trial and the profile of the inputs that it is for, and
+	// what the experiment had declared when it was planned.
+	Trial         int               `json:"trial,omitempty"`
+	ProfileSHA256 string            `json:"profile_sha256,omitempty"` // of the profile as JSON
+	Declared      *spec.Declaration `json:"declared,omitempty"`       // what verdicts rest on
+
 	InferenceURL string     `json:"inference_url,omitempty"` // base, without /v1
 	BatchURL     string     `json:"batch_url,omitempty"`     // base, without /v1; empty without a batch gateway
 	Metrics      []Endpoint `json:"metrics,omitempty"`       // pages that bg-scrape asks

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"bgbench/pkg/jsontext"
 	"bgbench/pkg/record"
@@ -51,6 +53,9 @@ func (e *OccupiedError) Hint() string {
 // CreateCell prepares dir for the run of a cell. A finished cell is only
 // overwritten with force, one of another experiment, arm or trial never.
 func CreateCell(dir string, id Identity, force bool) (*Cell, error) {
+	if k := placedTrial(dir, id.Arm); k != 0 && k != id.Trial {
+		return nil, fmt.Errorf("%s is the folder of trial %d, the inputs are of trial %d", dir, k, id.Trial)
+	}
 	path := filepath.Join(dir, MetadataFile)
 	text, err := os.ReadFile(path)
 	switch {
@@ -69,6 +74,17 @@ func CreateCell(dir string, id Identity, force bool) (*Cell, error) {
 		}
 	}
 	return &Cell{dir: dir}, nil
+}
+
+// placedTrial is the trial that a folder of an experiment is for, ARM/tK or ARM/tK.partial;
+// 0 for any other folder.
+func placedTrial(dir, arm string) int {
+	name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(dir), ".partial"), "t")
+	k, err := strconv.Atoi(name)
+	if !ok || err != nil || filepath.Base(filepath.Dir(dir)) != arm {
+		return 0
+	}
+	return k
 }
 
 // Begin implements Output. The metadata of an earlier run goes first: from here the

@@ -164,6 +164,9 @@ func (m Matrix) run(ctx context.Context, p plannedCell, trial *trialInputs) erro
 	if err != nil {
 		return cli.Usage(err)
 	}
+	if err := PlannedFor(p.stack, trial.set); err != nil {
+		return cli.Usage(err)
+	}
 	folder, err := beginWorkFolder(filepath.Join(m.Dir, p.cell.Dir))
 	if err != nil {
 		return err
@@ -188,7 +191,11 @@ func (m Matrix) run(ctx context.Context, p plannedCell, trial *trialInputs) erro
 	if err := RunWhole(ctx, o, folder.path); err != nil {
 		return err
 	}
-	return folder.finish()
+	older, err := folder.finish()
+	if older != "" && watch.Kept != nil {
+		watch.Kept(older)
+	}
+	return err
 }
 
 // RunWhole is Run for target model, which keeps in dir what others would have written

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"time"
 
+	"bgbench/pkg/cli"
 	"bgbench/pkg/deploy"
 	"bgbench/pkg/inputs"
 	"bgbench/pkg/record"
@@ -55,6 +56,29 @@ func IdentityOf(s deploy.Stack, set *inputs.Set) (Identity, error) {
 		return Identity{}, err
 	}
 	return Identity{Experiment: m.Experiment, Arm: s.Arm.Name, Trial: m.Trial, Seed: m.Seed}, nil
+}
+
+// PlannedFor refuses inputs that are of the experiment of a stack, but of another trial or
+// drawn from another profile than those that it was planned for. What such a cell measured
+// could be compared with no other one.
+func PlannedFor(s deploy.Stack, set *inputs.Set) error {
+	m := set.Manifest
+	if s.Trial != 0 && s.Trial != m.Trial {
+		return cli.WithHint(fmt.Errorf("the stack is of trial %d, the inputs are of trial %d", s.Trial, m.Trial),
+			"give the inputs of trial %d, or bring the stack up with --trial %d", s.Trial, m.Trial)
+	}
+	if s.ProfileSHA256 == "" {
+		return nil
+	}
+	digest, err := m.Profile.Digest()
+	if err != nil {
+		return err
+	}
+	if digest != s.ProfileSHA256 {
+		return cli.WithHint(fmt.Errorf("the stack is of a profile with SHA-256 %.12s…, the inputs were drawn from profile %s with %.12s…", s.ProfileSHA256, m.Profile.Name, digest),
+			"draw the inputs from the same experiment: bg-gen inputs --experiment")
+	}
+	return nil
 }
 
 // Serves says what a stack lacks to serve the prompts of a profile.

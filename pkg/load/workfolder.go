@@ -93,15 +93,15 @@ func (w workFolder) writer() int {
 }
 
 // finish gives the folder its name. What stands there, an older cell or what somebody
-// put there, is kept as what was cut is.
-func (w workFolder) finish() error {
+// put there, is kept as what was cut is: older is where.
+func (w workFolder) finish() (older string, err error) {
 	if _, err := os.Lstat(w.cell); err == nil {
-		if _, err := w.keep(w.cell); err != nil {
-			return err
+		if older, err = w.keep(w.cell); err != nil {
+			return "", err
 		}
 	}
 	if err := errors.Join(os.Remove(filepath.Join(w.path, pidFile)), os.Rename(w.path, w.cell)); err != nil {
-		return fmt.Errorf("finishing cell: %w", err)
+		return older, fmt.Errorf("finishing cell: %w", err)
 	}
-	return nil
+	return older, nil
 }
