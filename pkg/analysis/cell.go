@@ -131,7 +131,7 @@ func (c *cell) result(dir string) (CellResult, error) {
 		Curves:     append(c.rows.curves(c.jobs, c.start), c.rows.load.curves(c.start)...),
 		Checks:     c.checks(mechanisms),
 		Mechanisms: mechanisms,
-		Tokens:     c.tokens(),
+		Tokens:     c.tokens(), TokenCounts: c.rows.tokenCounts(),
 		Agreement:  c.agreement(),
 		QueueTimes: c.queueTimes(), Infrastructure: c.infrastructure(),
 		LoadWarnings: append([]string{}, c.meta.Warnings...),

@@ -130,7 +130,8 @@ func finish(c *cell, name, dir string) (CellResult, error) {
 var requestColumns = []string{
 	"experiment", "arm", "trial", "class", "job", "phase", "cycle", "warmup", "crosses_phase", "custom_id", "attempt",
 	"due_at", "sent_at", "done_at", "lateness_s", "ttft_s", "ttft_from_due_s", "e2e_s", "e2e_from_due_s", "tpot_s",
-	"chunk_gap_s", "chunk_tokens", "prompt_tokens", "cached_tokens", "output_tokens", "status", "http_status", "error", "output_sha256",
+	"chunk_gap_s", "chunk_tokens", "prompt_tokens", "cached_tokens", "output_tokens",
+	"requested_prompt_tokens", "requested_output_tokens", "token_source", "status", "http_status", "error", "output_sha256",
 }
 
 // readRequests gives every request of a cell to take, which may keep texts and numbers

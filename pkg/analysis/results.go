@@ -75,6 +75,8 @@ type CellResult struct {
 	// Mechanisms says what engaged in the measured time, whether it was promised or not.
 	Mechanisms Mechanisms   `json:"mechanisms"`
 	Tokens     TokenSummary `json:"tokens"`
+	// TokenCounts says how long requests were against what was asked for.
+	TokenCounts []TokenCounts `json:"token_counts"`
 	// QueueTimes and Release say how long the router let requests wait, and how soon an
 	// eviction gave room; Release only in arms with eviction.
 	QueueTimes     []QueueTimes     `json:"queue_times"`

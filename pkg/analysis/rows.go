@@ -30,10 +30,11 @@ type rows struct {
 
 	flights []flight // of lines that were sent as ordinary requests
 
-	others    tally // tokens of requests that are no lines
-	scheduled int   // requests with a due time
-	sent      int   // of those, sent
-	overflows int   // answers that say that a request exceeds the context
+	others    tally                   // tokens of requests that are no lines
+	counts    map[string]*classTokens // by class
+	scheduled int                     // requests with a due time
+	sent      int                     // of those, sent
+	overflows int                     // answers that say that a request exceeds the context
 	overflow  string
 	ttfts     sample // of requests that are not among those of phases
 	load      loadSeconds
@@ -64,6 +65,7 @@ func newRows() *rows {
 		scraped: make(map[string]time.Time),
 		cycles:  make(map[cycleKey]*cycleRows),
 		load:    make(loadSeconds),
+		counts:  make(map[string]*classTokens),
 	}
 }
 
@@ -91,6 +93,7 @@ func (r *rows) addRequest(q *record.Request) error {
 	}
 	r.requests++
 	r.load.add(q)
+	r.addCounts(q)
 	if q.DueAt != nil {
 		r.scheduled++
 		if q.SentAt != nil {
