@@ -25,17 +25,17 @@ type TTFTAgreement struct {
 	// MeanDifferenceS is the clients' mean less the servers'. It and Quantiles have no
 	// value where the two did not count the same requests.
 	MeanDifferenceS Value               `json:"mean_difference_s"`
-	Quantiles       []QuantileAgreement `json:"quantiles"`
+	Quantiles       []QuantileAgreement `json:"quantiles"` // the clients' against the servers' buckets
 }
 
 // QuantileAgreement is one quantile as both have it. Of the servers' only the bucket is
 // known; DifferenceS is how far the clients' lies outside, 0 within.
 type QuantileAgreement struct {
-	P           float64 `json:"p"`
-	ClientS     Value   `json:"client_s"`
-	ServerLowS  Value   `json:"server_low_s"`
+	P           float64 `json:"p"`             // 0.5, 0.95 or 0.99
+	ClientS     Value   `json:"client_s"`      // the clients' quantile
+	ServerLowS  Value   `json:"server_low_s"`  // lower bound of the servers' bucket
 	ServerHighS Value   `json:"server_high_s"` // null in the last bucket, which has no end
-	DifferenceS Value   `json:"difference_s"`
+	DifferenceS Value   `json:"difference_s"`  // how far the clients' lies outside it
 }
 
 // sameRequests is by what share of the servers' the two counts may differ: requests

@@ -13,20 +13,20 @@ import (
 // estimate of Kaplan and Meier counts what was given up for as long as it was watched,
 // where the percentiles of what ended would leave out just the slowest.
 type CensoredTimes struct {
-	Unit     string `json:"unit"`
-	N        int    `json:"n"`
-	Ended    int    `json:"ended"`
+	Unit     string `json:"unit"`     // s
+	N        int    `json:"n"`        // ended, given up and never ended
+	Ended    int    `json:"ended"`    // that came to their end
 	Censored int    `json:"censored"` // given up, by us or by the end of the run
 	Never    int    `json:"never"`    // refused: it will not happen, however long one waits
-	P50      Value  `json:"p50"`
-	P90      Value  `json:"p90"`
-	P95      Value  `json:"p95"`
-	P99      Value  `json:"p99"`
+	P50      Value  `json:"p50"`      // by Kaplan and Meier
+	P90      Value  `json:"p90"`      // by Kaplan and Meier
+	P95      Value  `json:"p95"`      // by Kaplan and Meier
+	P99      Value  `json:"p99"`      // by Kaplan and Meier
 	// ByEnd is the share that had ended by the longest time that was watched.
 	ByEnd Value `json:"ended_ratio"`
 	// Low and High are its interval at 95 %, where there are things enough.
 	Low  *float64 `json:"ended_ci_low"`
-	High *float64 `json:"ended_ci_high"`
+	High *float64 `json:"ended_ci_high"` // upper bound of ended_ratio
 }
 
 // manyThings is from how many on a share over time has an interval: Greenwood's variance is

@@ -5,17 +5,17 @@ import "bgbench/pkg/record"
 // CycleSummary is one class in one phase of one cycle, those of the warm-up included: what
 // drifts, or had not settled, shows here.
 type CycleSummary struct {
-	Cycle    int     `json:"cycle"`
-	Warmup   bool    `json:"warmup"`
-	WindowS  float64 `json:"window_s"`
+	Cycle    int     `json:"cycle"`    // counted from 0
+	Warmup   bool    `json:"warmup"`   // not measured
+	WindowS  float64 `json:"window_s"` // length of the phase in it
 	Requests int     `json:"requests"` // offered
-	Errors   Share   `json:"errors"`
-	Good     Share   `json:"good"` // of Goodput
+	Errors   Share   `json:"errors"`   // share that did not end ok
+	Good     Share   `json:"good"`     // of Goodput
 
-	OKPerS           Value        `json:"ok_requests_per_s"`
-	OutputTokensPerS Value        `json:"output_tokens_per_s"`
-	TTFT             Distribution `json:"ttft"`
-	E2E              Distribution `json:"e2e"`
+	OKPerS           Value        `json:"ok_requests_per_s"`   // requests that ended ok a second
+	OutputTokensPerS Value        `json:"output_tokens_per_s"` // of the requests that ended ok
+	TTFT             Distribution `json:"ttft"`                // from the send
+	E2E              Distribution `json:"e2e"`                 // from the send
 	// BatchPerS is the lines that the jobs completed in it, per second; null with the
 	// reason as in BatchSummary.
 	BatchPerS Value `json:"batch_requests_per_s"`

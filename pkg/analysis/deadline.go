@@ -17,7 +17,7 @@ type Deadlines struct {
 	// Lines that had completed when the window of their job ended, of all lines. A job
 	// of which the run saw too little to tell is left out of both.
 	Lines Share         `json:"lines_in_window"`
-	Order DeadlineOrder `json:"order"`
+	Order DeadlineOrder `json:"order"` // in which jobs ended
 }
 
 // DeadlineOrder asks whether the jobs ended in the order of their deadlines. Jobs that
@@ -199,10 +199,10 @@ func (h *jobHistory) lineTimes() (ended []float64, w watched) {
 // likely, a trial would keep that of the deadlines once in k! times for k jobs; P is the
 // probability of as many kept ones or more.
 type ArmOrder struct {
-	Jobs   int      `json:"jobs"`
-	Trials int      `json:"trials"` // in which it is known
-	Kept   int      `json:"kept"`
-	P      *float64 `json:"p"`
+	Jobs   int      `json:"jobs"`             // in how many jobs the order is
+	Trials int      `json:"trials"`           // in which it is known
+	Kept   int      `json:"kept"`             // trials in which each job ended before the next
+	P      *float64 `json:"p"`                // probability of as many kept or more by chance
 	Reason string   `json:"reason,omitempty"` // why there is no test
 }
 

@@ -14,14 +14,14 @@ type Goodput struct {
 	// TTFTS, TPOTS and E2ES are the bounds; null for none. TTFT and E2E count from the due
 	// time, from the send where a request has none.
 	TTFTS *float64 `json:"slo_ttft_s"`
-	TPOTS *float64 `json:"slo_tpot_s"`
-	E2ES  *float64 `json:"slo_e2e_s"`
+	TPOTS *float64 `json:"slo_tpot_s"` // bound of the profile, per token; null for none
+	E2ES  *float64 `json:"slo_e2e_s"`  // bound of the profile, from the due time; null for none
 
 	Good Share `json:"good"` // kept all of them
 	// Attained are the shares that ended ok and kept one bound, by ttft, tpot and e2e.
 	Attained map[string]Share `json:"attained"`
-	PerS     Value            `json:"good_requests_per_s"`
-	TokensPS Value            `json:"good_output_tokens_per_s"`
+	PerS     Value            `json:"good_requests_per_s"`      // good requests a second
+	TokensPS Value            `json:"good_output_tokens_per_s"` // output tokens of good requests a second
 }
 
 // goodCounts counts the good requests of a phase.

@@ -8,19 +8,19 @@ import (
 // Infrastructure is one metric of the servers in one phase, from the raw samples.
 type Infrastructure struct {
 	Metric string `json:"metric"` // canonical name, with the priority where it has one
-	Unit   string `json:"unit"`
-	Phase  string `json:"phase"` // all for the measured bands of all phases
+	Unit   string `json:"unit"`   // of the values
+	Phase  string `json:"phase"`  // all for the measured bands of all phases
 	// Of says what was done with several series: their sum, or their mean.
 	Of     string `json:"of"`
-	Series int    `json:"series"`
+	Series int    `json:"series"` // how many were put together
 
 	// Of a gauge: over time, each value until the next sample.
 	Mean Value `json:"mean"`
-	Min  Value `json:"min"`
-	Max  Value `json:"max"`
+	Min  Value `json:"min"` // of a gauge
+	Max  Value `json:"max"` // of a gauge
 	// Of a counter: by how much it rose, and that per second.
 	Rise Value `json:"rise"`
-	PerS Value `json:"rise_per_s"`
+	PerS Value `json:"rise_per_s"` // rise of a counter a second
 }
 
 // Ways to make one series of several.

@@ -23,27 +23,27 @@ const outcomeDispatched = "dispatched"
 // HistogramTimes is what a histogram of the servers tells of a duration: the exact mean, and
 // of a percentile the bucket that it lies in.
 type HistogramTimes struct {
-	N     Value          `json:"n"`
-	MeanS Value          `json:"mean_s"`
-	P50   BucketQuantile `json:"p50"`
-	P95   BucketQuantile `json:"p95"`
-	P99   BucketQuantile `json:"p99"`
+	N     Value          `json:"n"`      // observations
+	MeanS Value          `json:"mean_s"` // exact, sum over count
+	P50   BucketQuantile `json:"p50"`    // the bucket that holds it
+	P95   BucketQuantile `json:"p95"`    // the bucket that holds it
+	P99   BucketQuantile `json:"p99"`    // the bucket that holds it
 }
 
 // BucketQuantile is the bucket that holds a quantile. High is null in the last bucket,
 // which has no end.
 type BucketQuantile struct {
-	LowS   *float64 `json:"low_s"`
-	HighS  *float64 `json:"high_s"`
+	LowS   *float64 `json:"low_s"`            // lower bound of the bucket that holds it
+	HighS  *float64 `json:"high_s"`           // upper bound; null in the last bucket
 	Reason string   `json:"reason,omitempty"` // why there is none
 }
 
 // QueueTimes is how long requests of one priority waited in the router, from their arrival
 // to their dispatch, in the measured bands of a phase.
 type QueueTimes struct {
-	Phase    string         `json:"phase"` // all for all of them
-	Priority string         `json:"priority"`
-	Times    HistogramTimes `json:"times"`
+	Phase    string         `json:"phase"`    // all for all of them
+	Priority string         `json:"priority"` // of the band
+	Times    HistogramTimes `json:"times"`    // from arrival to dispatch
 	// Refused left the queue for no server: it was full, or they waited too long.
 	Refused Value `json:"refused"`
 }
@@ -51,9 +51,9 @@ type QueueTimes struct {
 // ReleaseTimes is how long the router waited for the capacity of an evicted request: from
 // the order to end it to the end of its stream, in the measured time.
 type ReleaseTimes struct {
-	Times     HistogramTimes `json:"times"`
+	Times     HistogramTimes `json:"times"`     // from the order to the end of the stream
 	TimedOut  Value          `json:"timed_out"` // evictions that were never confirmed
-	Confirmed Value          `json:"confirmed"`
+	Confirmed Value          `json:"confirmed"` // evictions whose stream ended
 }
 
 // queueTimes by phase, then priority, the highest first. Empty where the router has no

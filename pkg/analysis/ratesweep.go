@@ -14,13 +14,13 @@ import (
 
 // RatePoint is one point of the throughput-latency curve of an arm.
 type RatePoint struct {
-	Arm     string       `json:"arm"`
-	Trial   int          `json:"trial"`
-	Dir     string       `json:"dir"`
-	Valid   bool         `json:"valid"`
-	Summary PhaseSummary `json:"summary"`
-	Power   Value        `json:"power"` // ok requests a second over their p95 TTFT from the due time
-	Knee    bool         `json:"knee"`  // power is highest, of the rates of this arm, class and trial
+	Arm     string       `json:"arm"`     // its name
+	Trial   int          `json:"trial"`   // counted from 1
+	Dir     string       `json:"dir"`     // folder of the cell
+	Valid   bool         `json:"valid"`   // whether every check held
+	Summary PhaseSummary `json:"summary"` // of its phase
+	Power   Value        `json:"power"`   // ok requests a second over their p95 TTFT from the due time
+	Knee    bool         `json:"knee"`    // power is highest, of the rates of this arm, class and trial
 }
 
 // ReadRateSweep reads every cell below dir, as bg-load sweep writes them, and returns a

@@ -8,11 +8,11 @@ import (
 // independent. Requests of one trial are not quite, so that it holds within the trial
 // and never stands for the spread between trials.
 type Share struct {
-	Count  int      `json:"count"`
-	N      int      `json:"n"`
-	Value  *float64 `json:"value"` // count / n
-	Low    *float64 `json:"ci_low"`
-	High   *float64 `json:"ci_high"`
+	Count  int      `json:"count"`               // of the things counted
+	N      int      `json:"n"`                   // out of so many
+	Value  *float64 `json:"value"`               // count / n
+	Low    *float64 `json:"ci_low"`              // bound at 95 %
+	High   *float64 `json:"ci_high"`             // bound at 95 %
 	Method string   `json:"ci_method,omitempty"` // Wilson or Clopper-Pearson
 	Reason string   `json:"reason,omitempty"`    // why there is no value
 }

@@ -17,15 +17,15 @@ type Steadiness struct {
 	Seconds int `json:"seconds"` // of the phase that have requests, warm-up included
 	// DeclaredS and MSERS are seconds of the phase, from its first cycle on.
 	DeclaredS float64 `json:"declared_warmup_s"`
-	MSERS     Value   `json:"mser5_warmup_s"`
+	MSERS     Value   `json:"mser5_warmup_s"` // warm-up by the rule MSER-5
 	// Correlation of neighbouring seconds of the measured cycles, and how many independent
 	// ones would tell as much of a mean.
 	Correlation Value `json:"autocorrelation"`
-	EffectiveN  Value `json:"effective_seconds"`
+	EffectiveN  Value `json:"effective_seconds"` // seconds that are worth as much as independent ones
 	// MeanLow and MeanHigh bound the mean TTFT within this trial: circular block
 	// bootstrap over the measured seconds.
 	MeanLow  Value `json:"ttft_mean_ci_low"`
-	MeanHigh Value `json:"ttft_mean_ci_high"`
+	MeanHigh Value `json:"ttft_mean_ci_high"` // upper bound of the mean TTFT
 }
 
 // second is what began in one second: whole nanoseconds, so that the order of the rows

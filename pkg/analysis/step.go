@@ -12,20 +12,20 @@ import (
 // Step is one link of a chain that the experiment declares: what arm To has over arm From,
 // and what it costs.
 type Step struct {
-	Chain  string   `json:"chain"`
-	From   string   `json:"from"`
-	To     string   `json:"to"`
+	Chain  string   `json:"chain"`            // its name
+	From   string   `json:"from"`             // the earlier arm
+	To     string   `json:"to"`               // the later arm
 	Reason string   `json:"reason,omitempty"` // why there is no comparison
-	Change []Change `json:"changes"`
+	Change []Change `json:"changes"`          // one for each metric that steps are judged by
 }
 
 // Change is one metric over a step.
 type Change struct {
-	Key    string   `json:"key"` // as MetricKey builds them
-	Unit   string   `json:"unit"`
+	Key    string   `json:"key"`    // as MetricKey builds them
+	Unit   string   `json:"unit"`   // of from, to and difference
 	Better string   `json:"better"` // lower or higher; neither for what is neither
 	From   *float64 `json:"from"`   // medians over the valid trials
-	To     *float64 `json:"to"`
+	To     *float64 `json:"to"`     // median of the later arm
 	// Difference is the mean of the paired differences, which a metric with zeros, of
 	// which there is no ratio, has too.
 	Difference *float64   `json:"difference"`
@@ -103,6 +103,7 @@ func (r *Results) step(chain, from, to string) Step {
 		}
 	}
 	s.judge()
+	s.undeclared(r.changed(stepSettings))
 	return s
 }
 

@@ -11,33 +11,33 @@ import (
 // repeats of the run's p95, the mean with the smallest and the largest, and counts over
 // all repeats.
 type SuiteRow struct {
-	Arm  string `json:"arm"`
+	Arm  string `json:"arm"`  // its name
 	Runs int    `json:"runs"` // valid trials
 
 	TTFTP50 Repeats `json:"ttft_p50_s"` // interactive requests of the busiest phase
-	TTFTP95 Repeats `json:"ttft_p95_s"`
+	TTFTP95 Repeats `json:"ttft_p95_s"` // of interactive requests in the busiest phase
 	// TTFTChange is the change of the median p95 from that of the baseline: 0.64 is 64 % more.
 	TTFTChange Value `json:"ttft_p95_change"`
 
 	Completed Repeats `json:"batch_completed"` // lines, in the measured time
-	Span      Repeats `json:"batch_span_s"`
-	BatchE2E  Repeats `json:"batch_e2e_p95_s"`
-	Evictions Repeats `json:"evictions"`
+	Span      Repeats `json:"batch_span_s"`    // from the first job's creation to the last one's completion
+	BatchE2E  Repeats `json:"batch_e2e_p95_s"` // p95 of lines, first send to end
+	Evictions Repeats `json:"evictions"`       // issued by the router
 	// OneResult is the share of the evicted lines of all runs that have exactly one final
 	// result, an ok.
 	OneResult Share   `json:"one_final_result"`
-	Redone    Repeats `json:"redone_tokens"`
+	Redone    Repeats `json:"redone_tokens"` // tokens that were computed again
 }
 
 // Repeats is a number over the runs of an arm.
 type Repeats struct {
-	N      int      `json:"n"`
-	Median *float64 `json:"median"`
-	Mean   *float64 `json:"mean"`
-	Min    *float64 `json:"min"`
-	Max    *float64 `json:"max"`
-	Total  *float64 `json:"total"`
-	Reason string   `json:"reason,omitempty"`
+	N      int      `json:"n"`                // runs with a value
+	Median *float64 `json:"median"`           // over runs
+	Mean   *float64 `json:"mean"`             // over runs
+	Min    *float64 `json:"min"`              // over runs
+	Max    *float64 `json:"max"`              // over runs
+	Total  *float64 `json:"total"`            // over runs
+	Reason string   `json:"reason,omitempty"` // why there is none
 }
 
 func repeats(e Estimate) Repeats {

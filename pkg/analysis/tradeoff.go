@@ -7,10 +7,10 @@ import "bgbench/pkg/record"
 // tested on the same workload has less of the one and more of the other: the best of those tested, which is no
 // optimum. It goes by medians and tests nothing.
 type TradePoint struct {
-	Arm       string `json:"arm"`
-	TTFTP95   Value  `json:"ttft_p95_s"`
-	BatchPerS Value  `json:"batch_requests_per_s"`
-	Frontier  bool   `json:"frontier"`
+	Arm       string `json:"arm"`                  // its name
+	TTFTP95   Value  `json:"ttft_p95_s"`           // median of interactive requests in the busiest phase
+	BatchPerS Value  `json:"batch_requests_per_s"` // median of lines a second
+	Frontier  bool   `json:"frontier"`             // no tested arm is as good in both and better in one
 }
 
 // tradeOff fills TradeOff from the arms with batch work.

@@ -6,13 +6,13 @@ import "bgbench/pkg/stats"
 // trial. It says how well the trial knows its own percentile and nothing about other
 // trials: those vary by more.
 type QuantileWithin struct {
-	Metric   string   `json:"metric"`
-	Stat     string   `json:"stat"`
-	N        int      `json:"n"`
-	Low      *float64 `json:"ci_low"`
-	High     *float64 `json:"ci_high"`
-	Coverage *float64 `json:"coverage"` // the probability that the ranks enclose it, at least 0.95
-	Reason   string   `json:"reason,omitempty"`
+	Metric   string   `json:"metric"`           // ttft, tpot or e2e
+	Stat     string   `json:"stat"`             // p50, p95, …
+	N        int      `json:"n"`                // rows
+	Low      *float64 `json:"ci_low"`           // order statistic below
+	High     *float64 `json:"ci_high"`          // order statistic above
+	Coverage *float64 `json:"coverage"`         // the probability that the ranks enclose it, at least 0.95
+	Reason   string   `json:"reason,omitempty"` // why there is none
 }
 
 // within lists the intervals of p50, p95 and p99. Gaps of one
