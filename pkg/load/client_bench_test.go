@@ -229,7 +229,7 @@ func BenchmarkClientPerRequest(b *testing.B) {
 	const workers, each = 8, 100
 	url := benchServer(b)
 	client := benchClient(b, url, 1, 0)
-	plain := openai.NewHTTPClient(openai.Dialling{})
+	plain := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: workers, DisableCompression: true}}
 	b.Cleanup(plain.CloseIdleConnections)
 	body := strings.Repeat("x", 6100)
 	ours := func(int) {

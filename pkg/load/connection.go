@@ -98,7 +98,7 @@ func (c Connection) open(inferenceURL, batchURL string) (clients, error) {
 	if d.Proxy, err = c.proxy(); err != nil {
 		return clients{}, err
 	}
-	made.http = openai.NewHTTPClient(d)
+	made.http = openai.NewStreamClient(d)
 	made.inference = &openai.Client{
 		BaseURL: inferenceURL, HTTP: made.http, APIKey: c.APIKey, Header: c.Header,
 		Timeouts: c.Timeouts, MaxAnswerBytes: c.MaxAnswerBytes,

@@ -38,7 +38,7 @@ func sendAll(t *testing.T, handler http.HandlerFunc, set *inputs.Set, change fun
 	if change != nil {
 		change(set)
 	}
-	client := &openai.Client{BaseURL: server.URL, HTTP: openai.NewHTTPClient(openai.Dialling{})}
+	client := &openai.Client{BaseURL: server.URL, HTTP: openai.NewStreamClient(openai.Dialling{})}
 	defer client.HTTP.CloseIdleConnections()
 	k := kernel.NewWall()
 	r, rows := virtualReplay(t, set, k, HTTPTransport{K: k, Client: client}, nil, spec.Backlog{Concurrency: 1})

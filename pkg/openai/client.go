@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"bgbench/pkg/http1"
 	"bgbench/pkg/record"
 )
 
@@ -20,7 +21,7 @@ import (
 // concurrent use and must not be copied after its first use.
 type Client struct {
 	BaseURL string // without /v1
-	// HTTP sends the requests; nil makes one with NewHTTPClient. Its own Timeout must
+	// HTTP sends the requests; nil makes one with NewStreamClient. Its own Timeout must
 	// not be set: it would not say which part of a request took too long.
 	HTTP     *http.Client
 	APIKey   Secret
@@ -128,6 +129,7 @@ func (c *Client) Stream(ctx context.Context, call Call, observer Observer) (r Re
 		observer.Headers(r.HeadersAt, resp.StatusCode, resp.Header)
 	}
 	answer := &answerBody{r: resp.Body, left: c.answerLimit()}
+	answer.pieces, _ = resp.Body.(pieceSource)
 	defer func() { r.BytesReceived = answer.read }()
 
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -147,7 +149,11 @@ func (c *Client) Stream(ctx context.Context, call Call, observer Observer) (r Re
 func (c *Client) follow(ctx context.Context, cancel func(), r *Result, body *answerBody, clock func() time.Time, onChunk func(time.Time, int)) {
 	reader := c.reader()
 	defer c.readers.Put(reader)
-	reader.begin(body, clock, onChunk)
+	var source io.Reader = body
+	if body.pieces != nil {
+		source = piecewise{body}
+	}
+	reader.begin(source, clock, onChunk)
 	r.Outcome = reader.stream.Follow(reader.decoder)
 	switch {
 	case r.Status == record.StatusTransportError:
@@ -304,7 +310,7 @@ func prepare(req *http.Request, key Secret, headers ...http.Header) {
 func (c *Client) client() *http.Client {
 	c.once.Do(func() {
 		if c.HTTP == nil {
-			c.HTTP = NewHTTPClient(Dialling{Clock: c.Clock})
+			c.HTTP = NewStreamClient(Dialling{Clock: c.Clock})
 		}
 	})
 	return c.HTTP
@@ -351,6 +357,7 @@ func (r *streamReader) begin(body io.Reader, clock func() time.Time, onChunk fun
 // answerBody counts the bytes of an answer and ends it at a limit.
 type answerBody struct {
 	r          io.Reader
+	pieces     pieceSource // r once more where it is one, else nil
 	read, left int64
 }
 
@@ -363,6 +370,19 @@ func (b *answerBody) Read(p []byte) (int, error) {
 		return max(0, n+int(b.left)), errAnswerTooLarge
 	}
 	return n, err
+}
+
+// piecewise is an answerBody that hands on pieces.
+type piecewise struct{ *answerBody }
+
+// NextPiece implements pieceSource.
+func (p piecewise) NextPiece() ([]byte, time.Time, error) {
+	piece, at, err := p.pieces.NextPiece()
+	p.read += int64(len(piece))
+	if p.left -= int64(len(piece)); p.left < 0 {
+		return piece[:max(0, len(piece)+int(p.left))], at, errAnswerTooLarge
+	}
+	return piece, at, err
 }
 
 // drainTime and drainBytes bound what is read after [DONE]: normally the end of
@@ -406,8 +426,8 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 			at := t.clock()
 			t.mu.Lock()
 			defer t.mu.Unlock()
-			if conn := stamped(t.conn); conn != nil {
-				at = conn.lastWrite()
+			if conn := http1.SocketOf(t.conn); conn != nil {
+				at = conn.LastWrite()
 			}
 			if info.Err == nil {
 				t.setSent(at)
@@ -419,8 +439,8 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 			defer t.mu.Unlock()
 			// The read that brought the headers may have brought the first chunk, too: both
 			// get the instant of that read.
-			if conn := stamped(t.conn); conn != nil {
-				at = conn.lastRead()
+			if conn := http1.SocketOf(t.conn); conn != nil {
+				at = conn.LastRead()
 			}
 			t.firstByte = at
 		},
@@ -429,8 +449,8 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 		PutIdleConn: func(error) {
 			t.mu.Lock()
 			defer t.mu.Unlock()
-			if conn := stamped(t.conn); conn != nil {
-				t.lastRead = conn.lastRead()
+			if conn := http1.SocketOf(t.conn); conn != nil {
+				t.lastRead = conn.LastRead()
 			}
 		},
 	}
@@ -484,7 +504,7 @@ func (t *trace) into(r *Result, bodyBytes int64) {
 func (t *trace) readClock(resp *http.Response) func() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	conn := stamped(t.conn)
+	conn := http1.SocketOf(t.conn)
 	if conn == nil || resp.ProtoMajor != 1 {
 		return t.clock
 	}
@@ -494,6 +514,6 @@ func (t *trace) readClock(resp *http.Response) func() time.Time {
 		if !t.lastRead.IsZero() {
 			return t.lastRead
 		}
-		return conn.lastRead()
+		return conn.LastRead()
 	}
 }

@@ -15,7 +15,6 @@ type requestBody struct {
 	free     func([]byte) // is given the bytes once nobody reads them any more; may be nil
 	read     bool         // to its end
 	answered bool
-	writing  int // calls of WriteTo under way
 }
 
 // into makes b the body of req. net/http asks for it again when it finds that an idle
@@ -41,7 +40,7 @@ func (b *requestBody) release() {
 }
 
 func (b *requestBody) forget() {
-	if !b.read || !b.answered || b.writing > 0 || b.data == nil {
+	if !b.read || !b.answered || b.data == nil {
 		return
 	}
 	if b.free != nil {
@@ -75,28 +74,6 @@ func (r *bodyReader) advance(n int) {
 		r.of.read = true
 		r.of.forget()
 	}
-}
-
-// rest is how many bytes were not read yet.
-func (r *bodyReader) rest() int {
-	r.of.mu.Lock()
-	defer r.of.mu.Unlock()
-	return max(0, len(r.of.data)-r.pos)
-}
-
-// WriteTo implements io.WriterTo.
-func (r *bodyReader) WriteTo(w io.Writer) (int64, error) {
-	b := r.of
-	b.mu.Lock()
-	rest := b.data[min(r.pos, len(b.data)):]
-	b.writing++
-	b.mu.Unlock()
-	n, err := w.Write(rest)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.writing--
-	r.advance(n)
-	return int64(n), err
 }
 
 // Close implements io.Closer.

@@ -41,38 +41,6 @@ func TestABodyIsForgottenOnceItIsReadAndAnswered(t *testing.T) {
 	}
 }
 
-// answeredMeanwhile is a connection on which the answer comes before Write returns.
-type answeredMeanwhile struct {
-	of    *requestBody
-	freed *int
-	t     *testing.T
-}
-
-func (w answeredMeanwhile) Write(p []byte) (int, error) {
-	again := &bodyReader{of: w.of} // a second connection, whose request was answered
-	if _, err := io.Copy(io.Discard, struct{ io.Reader }{again}); err != nil {
-		w.t.Error(err)
-	}
-	w.of.release()
-	if *w.freed > 0 || string(p) != "body" {
-		w.t.Errorf("found %q, freed %d times, while it was written", p, *w.freed)
-	}
-	return len(p), nil
-}
-
-func TestABodyIsNotUsedAgainWhileItIsWritten(t *testing.T) {
-	freed := 0
-	b := &requestBody{data: []byte("body"), free: func(data []byte) {
-		if freed++; string(data) != "body" {
-			t.Errorf("freed %q", data)
-		}
-	}}
-	r := &bodyReader{of: b}
-	if n, err := r.WriteTo(answeredMeanwhile{b, &freed, t}); n != 4 || err != nil || freed != 1 || b.data != nil {
-		t.Errorf("found %d bytes (%v), freed %d times, data %q", n, err, freed, b.data)
-	}
-}
-
 func TestAServerThatAnswersEarlyGetsTheWholeRequest(t *testing.T) {
 	body := strings.Repeat("x", 4<<20)
 	got := make(chan int, 1)

@@ -28,11 +28,13 @@ type Event struct {
 // It asks its clock directly after each read, before it looks at a byte, and
 // allocates nothing per event once its buffers have grown to the largest one.
 type Decoder struct {
-	r     io.Reader
-	clock func() time.Time
-	limit int
+	r      io.Reader
+	pieces pieceSource // r where it is one, else nil
+	clock  func() time.Time
+	limit  int
 
-	buf []byte
+	// buf is own, or a piece of the stream that is read in place.
+	buf, own []byte
 	// buf[line:scan] holds no line end, buf[scan:end] was not looked at.
 	line, scan, end int
 	// buf[dataFrom:dataTo] is the only data line so far while dataLines is 1 and
@@ -69,7 +71,7 @@ var ErrEventTooLarge = errors.New("event is too large")
 
 // NewDecoder returns a decoder of r. The clock stamps reads; nil is time.Now.
 func NewDecoder(r io.Reader, clock func() time.Time) *Decoder {
-	d := &Decoder{limit: DefaultEventLimit, buf: make([]byte, readSpace+readSpace/2)}
+	d := &Decoder{limit: DefaultEventLimit}
 	d.Reset(r, clock)
 	return d
 }
@@ -79,7 +81,16 @@ func (d *Decoder) Reset(r io.Reader, clock func() time.Time) {
 	if clock == nil {
 		clock = time.Now
 	}
-	*d = Decoder{r: r, clock: clock, limit: d.limit, buf: d.buf, joined: d.joined[:0], name: d.name[:0]}
+	*d = Decoder{r: r, clock: clock, limit: d.limit, own: d.own, joined: d.joined[:0], name: d.name[:0]}
+	if d.pieces, _ = r.(pieceSource); d.pieces == nil {
+		d.buf = d.own[:cap(d.own)]
+	}
+}
+
+// pieceSource is a reader, too, that shows what it has read in place. A piece is valid until
+// the next one is asked for, and stamped by the source.
+type pieceSource interface {
+	NextPiece() (piece []byte, at time.Time, err error)
 }
 
 // SetEventLimit bounds the bytes of one event.
@@ -285,6 +296,9 @@ func (d *Decoder) dropEvent() {
 // fill reads once. Bytes that came together with an error are kept, and the error
 // is returned.
 func (d *Decoder) fill() error {
+	if d.pieces != nil {
+		return d.fillPiece()
+	}
 	d.makeRoom()
 	for range emptyReads {
 		n, err := d.r.Read(d.buf[d.end:])
@@ -298,6 +312,23 @@ func (d *Decoder) fill() error {
 	return io.ErrNoProgress
 }
 
+// fillPiece looks at the next piece where it lies, unless there is still the start of a
+// line in front of it: both then go into the buffer of our own.
+func (d *Decoder) fillPiece() error {
+	d.moveData()
+	rest := append(d.own[:0], d.buf[d.line:d.end]...)
+	piece, at, err := d.pieces.NextPiece()
+	d.at = at
+	d.received += int64(len(piece))
+	if d.own, d.buf = rest, piece; len(rest) > 0 {
+		d.own = append(rest, piece...)
+		d.buf = d.own
+	}
+	d.scan -= d.line
+	d.line, d.end = 0, len(d.buf)
+	return err
+}
+
 // makeRoom leaves room for a read: it moves the current line to the front of the
 // buffer and grows it where that is not enough.
 func (d *Decoder) makeRoom() {
@@ -306,12 +337,11 @@ func (d *Decoder) makeRoom() {
 	}
 	d.moveData()
 	rest := d.buf[d.line:d.end]
-	to := d.buf
 	if len(rest)+readSpace > len(d.buf) {
-		to = make([]byte, 2*len(d.buf))
+		d.own = make([]byte, max(readSpace+readSpace/2, 2*len(d.buf)))
 	}
-	copy(to, rest)
-	d.buf = to
+	copy(d.own, rest)
+	d.buf = d.own
 	d.scan -= d.line
 	d.line, d.end = 0, len(rest)
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"bgbench/pkg/http1"
 )
 
 // Secret is a text that prints as a placeholder: an API key in a log line or an
@@ -67,50 +69,91 @@ type Dialling struct {
 // DefaultConnectTimeout is the bound of a connection where none is given.
 const DefaultConnectTimeout = 10 * time.Second
 
-// NewHTTPClient makes an HTTP client for measuring: it keeps as many idle
-// connections as there were requests at once, asks for no compression, follows no
-// redirect, and knows for each byte when the socket delivered it.
+// NewStreamClient makes an HTTP client for streams that are measured: it keeps as many idle
+// connections as there were requests at once, asks for no compression, follows no redirect,
+// and knows for each byte when the socket delivered it. HTTP/1.1 without a proxy is spoken
+// by http1.Transport, which does that at the least cost, all else by net/http.
+func NewStreamClient(d Dialling) *http.Client {
+	if d.HTTP2 || d.Proxy != nil || !http1.Available {
+		return NewHTTPClient(d)
+	}
+	dial, buffers := d.dialler()
+	return client(&http1.Transport{
+		Dial:             dial,
+		Buffers:          buffers,
+		TLS:              d.TLS,
+		HandshakeTimeout: d.connectTimeout(),
+		IdleTimeout:      idleTimeout,
+	})
+}
+
+// idleTimeout is how long connections are kept for the next request, as net/http's own
+// default.
+const idleTimeout = 90 * time.Second
+
+// NewHTTPClient makes an HTTP client that does the same by way of net/http.
 func NewHTTPClient(d Dialling) *http.Client {
-	if d.Clock == nil {
-		d.Clock = time.Now
-	}
-	if d.ConnectTimeout == 0 {
-		d.ConnectTimeout = DefaultConnectTimeout
-	}
-	dialer := net.Dialer{Timeout: d.ConnectTimeout, KeepAlive: 15 * time.Second}
-	epoch := d.Clock()
-	buffers := new(readBuffers)
+	dial, _ := d.dialler()
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!d.HTTP2)
 	protocols.SetHTTP2(d.HTTP2)
 	protocols.SetUnencryptedHTTP2(d.HTTP2)
-	return &http.Client{
-		Transport: &http.Transport{
-			Proxy: d.Proxy,
-			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-				conn, err := dialer.DialContext(ctx, network, address)
-				if err != nil {
-					return nil, err
-				}
-				if d.Dialled != nil {
-					d.Dialled.Add(1)
-				}
-				return newStampedConn(conn, buffers, d.Clock, epoch), nil
-			},
-			TLSClientConfig:     d.TLS,
-			TLSHandshakeTimeout: d.ConnectTimeout,
-			Protocols:           protocols,
-			DisableCompression:  true,
-			// Without these, net/http keeps 2 idle connections a host and closes the rest
-			// after each burst: the next burst would measure connection set-up.
-			MaxIdleConns:        0,
-			MaxIdleConnsPerHost: 1 << 16,
-			IdleConnTimeout:     90 * time.Second,
-			// Enough for the headers of a request, whose body goes past it, and for a line of
-			// an answer, which comes from the shared buffers. A stream keeps both to its end.
-			WriteBufferSize: 1 << 10,
-			ReadBufferSize:  1 << 10,
+	return client(&http.Transport{
+		Proxy: d.Proxy,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			socket, err := dial(ctx, network, address)
+			if err != nil {
+				return nil, err // and not a nil *http1.Socket
+			}
+			return socket, nil
 		},
+		TLSClientConfig:     d.TLS,
+		TLSHandshakeTimeout: d.connectTimeout(),
+		Protocols:           protocols,
+		DisableCompression:  true,
+		// Without these, net/http keeps 2 idle connections a host and closes the rest
+		// after each burst: the next burst would measure connection set-up.
+		MaxIdleConns:        0,
+		MaxIdleConnsPerHost: 1 << 16,
+		IdleConnTimeout:     idleTimeout,
+		// Enough for the headers of a request, whose body goes past it, and for a line of
+		// an answer, which comes from the shared buffers. A stream keeps both to its end.
+		WriteBufferSize: 1 << 10,
+		ReadBufferSize:  1 << 10,
+	})
+}
+
+func client(transport http.RoundTripper) *http.Client {
+	return &http.Client{
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+}
+
+func (d Dialling) connectTimeout() time.Duration {
+	if d.ConnectTimeout == 0 {
+		return DefaultConnectTimeout
+	}
+	return d.ConnectTimeout
+}
+
+// dialler opens sockets that stamp, and that read through the buffers which it returns, too.
+func (d Dialling) dialler() (dial func(ctx context.Context, network, address string) (*http1.Socket, error), buffers *http1.Buffers) {
+	clock := d.Clock
+	if clock == nil {
+		clock = time.Now
+	}
+	dialer := net.Dialer{Timeout: d.connectTimeout(), KeepAlive: 15 * time.Second}
+	epoch := clock()
+	buffers = new(http1.Buffers)
+	return func(ctx context.Context, network, address string) (*http1.Socket, error) {
+		conn, err := dialer.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		if d.Dialled != nil {
+			d.Dialled.Add(1)
+		}
+		return http1.NewSocket(conn, buffers, clock, epoch), nil
+	}, buffers
 }

@@ -1,4 +1,4 @@
-package openai
+package http1
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 )
 
 // tcpPair is a connection that is read like a client's, and its other end.
-func tcpPair(t *testing.T) (ours *stampedConn, theirs *net.TCPConn) {
+func tcpPair(t *testing.T) (ours *Socket, theirs *net.TCPConn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -28,7 +28,7 @@ func tcpPair(t *testing.T) (ours *stampedConn, theirs *net.TCPConn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close(); other.Close() })
-	return newStampedConn(conn, new(readBuffers), time.Now, time.Now()), other.(*net.TCPConn)
+	return NewSocket(conn, new(Buffers), time.Now, time.Now()), other.(*net.TCPConn)
 }
 
 func TestAConnectionIsReadLikeItsSocket(t *testing.T) {
@@ -57,27 +57,27 @@ func TestBytesThatCameTogetherHaveOneInstant(t *testing.T) {
 	io.WriteString(theirs, "ab")
 	one := make([]byte, 1)
 	ours.Read(one)
-	first := ours.lastRead()
+	first := ours.LastRead()
 	ours.Read(one)
-	if string(one) != "b" || !ours.lastRead().Equal(first) {
-		t.Errorf("found %q at %v, the first byte at %v", one, ours.lastRead(), first)
+	if string(one) != "b" || !ours.LastRead().Equal(first) {
+		t.Errorf("found %q at %v, the first byte at %v", one, ours.LastRead(), first)
 	}
 	io.WriteString(theirs, "c")
 	ours.Read(one)
-	if string(one) != "c" || !ours.lastRead().After(first) {
-		t.Errorf("found %q at %v, the first byte at %v", one, ours.lastRead(), first)
+	if string(one) != "c" || !ours.LastRead().After(first) {
+		t.Errorf("found %q at %v, the first byte at %v", one, ours.LastRead(), first)
 	}
 }
 
 func TestErrorsOfAConnectionAreThoseOfTheNetPackage(t *testing.T) {
 	for name, c := range map[string]struct {
-		fail func(ours *stampedConn, theirs *net.TCPConn)
+		fail func(ours *Socket, theirs *net.TCPConn)
 		want error
 		text string
 	}{
-		"a connection that was reset": {func(_ *stampedConn, theirs *net.TCPConn) { theirs.SetLinger(0); theirs.Close() }, syscall.ECONNRESET, "read: connection reset by peer"},
-		"a deadline that passed":      {func(ours *stampedConn, _ *net.TCPConn) { ours.SetReadDeadline(time.Unix(1, 0)) }, os.ErrDeadlineExceeded, "i/o timeout"},
-		"a connection that we closed": {func(ours *stampedConn, _ *net.TCPConn) { ours.Close() }, net.ErrClosed, "use of closed network connection"},
+		"a connection that was reset": {func(_ *Socket, theirs *net.TCPConn) { theirs.SetLinger(0); theirs.Close() }, syscall.ECONNRESET, "read: connection reset by peer"},
+		"a deadline that passed":      {func(ours *Socket, _ *net.TCPConn) { ours.SetReadDeadline(time.Unix(1, 0)) }, os.ErrDeadlineExceeded, "i/o timeout"},
+		"a connection that we closed": {func(ours *Socket, _ *net.TCPConn) { ours.Close() }, net.ErrClosed, "use of closed network connection"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ours, theirs := tcpPair(t)
