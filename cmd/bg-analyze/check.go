@@ -89,6 +89,9 @@ func check(env cli.Env, o checkOptions) error {
 	if len(o.Metrics) == 0 {
 		o.Metrics = analysis.BaselineMetrics(baseline, current)
 	}
+	for _, text := range analysis.KeysOfOne(baseline, current) {
+		fmt.Fprintf(env.Stderr, "bg-analyze: warning: %s\n", text)
+	}
 	findings := analysis.CompareWithBaseline(baseline, current, o.Metrics, o.Bound)
 	if err := write(env.Stdout, findings); err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"bgbench/pkg/record"
-	"bgbench/pkg/spec"
 )
 
 // BaselineMetrics are compared with a baseline unless others are named: what an interactive
@@ -66,7 +65,7 @@ func CompareWithBaseline(baseline []Results, current Results, metrics []string, 
 			findings = append(findings, Finding{Arm: old.name, Reason: "the arm is only in the baseline"})
 			continue
 		}
-		if differs := old.otherWorkload(current.Experiment); differs != "" {
+		if differs := old.otherWorkload(current); differs != "" {
 			findings = append(findings, Finding{Arm: old.name, Reason: "not compared, another profile: " + differs})
 			continue
 		}
@@ -110,8 +109,8 @@ type earlierArm struct {
 }
 
 type earlier struct {
-	experiment spec.Experiment
-	arm        ArmResult
+	results Results
+	arm     ArmResult
 }
 
 // earlierArms lists them in the order in which they first appear.
@@ -124,7 +123,7 @@ func earlierArms(results []Results) []earlierArm {
 				i = len(out)
 				out = append(out, earlierArm{name: a.Name})
 			}
-			out[i].in = append(out[i].in, earlier{r.Experiment, a})
+			out[i].in = append(out[i].in, earlier{r, a})
 		}
 	}
 	return out
@@ -161,22 +160,36 @@ func (e earlierArm) test(was, is Estimate) Unpaired {
 }
 
 // otherWorkload names the first key at which the profile of the arm is another than it was.
-// A seed draws other requests of the same kind.
-func (e earlierArm) otherWorkload(now spec.Experiment) string {
-	of := func(x spec.Experiment) any {
-		p := x.ProfileOf(e.name)
+func (e earlierArm) otherWorkload(now Results) string {
+	for _, run := range e.in {
+		if differs := OtherWorkload(e.name, run.results, now); differs != "" {
+			return differs
+		}
+	}
+	return ""
+}
+
+// OtherWorkload names the first key at which the profile of an arm is another in one
+// experiment than in an earlier one, with both values; empty where none is. A seed draws other
+// requests of the same kind. What only one of two builds knows is not compared: KeysOfOne
+// names it.
+func OtherWorkload(arm string, earlier, now Results) string {
+	of := func(x Results) any {
+		p := x.Experiment.ProfileOf(arm)
 		p.Name, p.Description, p.Seed = "", "", 0
 		keys, err := tree(p)
 		if err != nil {
 			return err.Error()
 		}
+		for _, lacks := range [][]string{earlier.keys.lacking, now.keys.lacking} {
+			for _, key := range ofProfile(lacks) {
+				without(keys, key)
+			}
+		}
 		return keys
 	}
-	is := of(now)
-	for _, run := range e.in {
-		if key, was, is := differing("profile", of(run.experiment), is); key != "" {
-			return fmt.Sprintf("%s was %s and is %s", key, inJSON(was), inJSON(is))
-		}
+	if key, was, is := differing("profile", of(earlier), of(now)); key != "" {
+		return fmt.Sprintf("%s was %s and is %s", key, inJSON(was), inJSON(is))
 	}
 	return ""
 }

@@ -18,6 +18,7 @@ type cell struct {
 	meta       record.Metadata
 	raw        map[string]any
 	arm        spec.Arm
+	declared   *spec.Declaration // by the experiment when the cell ran; nil for a lone arm
 	start      time.Time
 	bands      []Band
 	jobs       []*jobHistory // observed ones, in the order of the profile
@@ -30,8 +31,8 @@ type cell struct {
 // newCell reads metadata, the text of run-metadata.json, and holds the rows against it.
 func newCell(r *rows, metadata []byte) (*cell, error) {
 	c := &cell{rows: r}
-	if err := json.Unmarshal(metadata, &c.meta); err != nil {
-		return nil, fmt.Errorf("run-metadata.json: %w", err)
+	if err := decode(metadata, metadataFile, &c.meta); err != nil {
+		return nil, err
 	}
 	exact := json.NewDecoder(bytes.NewReader(metadata))
 	exact.UseNumber() // a seed may not fit a float64
@@ -44,13 +45,17 @@ func newCell(r *rows, metadata []byte) (*cell, error) {
 	if err := c.meta.Profile.Validate(); err != nil {
 		return nil, fmt.Errorf("run-metadata.json: %w", err)
 	}
-	var stack struct {
-		Arm spec.Arm `json:"arm"`
+	var of struct {
+		Stack struct {
+			Arm      spec.Arm          `json:"arm"`
+			Declared *spec.Declaration `json:"declared"`
+		} `json:"stack"`
 	}
-	if err := json.Unmarshal(c.meta.Stack, &stack); err != nil {
-		return nil, fmt.Errorf("run-metadata.json: stack: %w", err)
+	if err := decode(metadata, metadataFile, &of); err != nil {
+		return nil, err
 	}
-	if c.arm = stack.Arm; c.arm.Dispatch == "" {
+	c.declared = of.Stack.Declared
+	if c.arm = of.Stack.Arm; c.arm.Dispatch == "" {
 		return nil, fmt.Errorf("run-metadata.json: stack.arm.dispatch: found nothing, expected how batch work is dispatched")
 	}
 	want := identity{c.meta.Experiment, c.meta.Arm, int32(c.meta.Trial)}
@@ -190,21 +195,14 @@ func (c *cell) summarizePhases() error {
 
 // batch summarizes the work of the jobs.
 func (c *cell) batch() BatchSummary {
-	b := BatchSummary{PerPhase: map[string]Value{}, Lines: c.accounting}
-	in := c.meta.Profile.Interactive
 	if !c.hasBatch() {
-		b.IdlePerS = missing(0, "the arm has no batch work")
-		b.BurstPerS = b.IdlePerS
-		b.TTFT = distribution(rising{}, "rows", b.IdlePerS.Reason)
-		b.E2E = b.TTFT
-		b.AllPerS, b.SpanS, b.CachedTokensRatio = b.IdlePerS, b.IdlePerS, b.IdlePerS
+		b := withoutBatch("the arm has no batch work")
+		b.Lines = c.accounting
 		b.Lines.Reason = b.IdlePerS.Reason
-		b.Deadlines = Deadlines{
-			Met: unknownShare(b.IdlePerS.Reason), Lines: unknownShare(b.IdlePerS.Reason),
-			Order: DeadlineOrder{Expected: []string{}, Found: []string{}, SpreadRatio: b.IdlePerS, Reason: b.IdlePerS.Reason},
-		}
 		return b
 	}
+	b := BatchSummary{PerPhase: map[string]Value{}, Lines: c.accounting}
+	in := c.meta.Profile.Interactive
 	for _, phase := range phaseNames(in) {
 		b.PerPhase[phase] = c.batchRate(c.measuredBands(phase))
 	}

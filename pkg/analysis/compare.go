@@ -21,7 +21,8 @@ import (
 
 // Compare summarizes every cell of the experiment in dir, which holds
 // experiment.yaml and cells/<arm>/t<k>, and compares the arms over the trials. A
-// cell that is missing is a warning, one that belongs to another experiment an error.
+// cell that is missing is a warning, one that cannot be read is INVALID, one that belongs
+// to another experiment an error.
 // reference is another run of the same inputs, a folder like dir or the results.json in it,
 // whose outputs must be the same; none if empty.
 func Compare(ctx context.Context, dir, reference string) (Results, error) {
@@ -39,9 +40,12 @@ func Compare(ctx context.Context, dir, reference string) (Results, error) {
 			return Results{}, err
 		}
 	}
+	if err := r.holdToDeclared(slots); err != nil {
+		return Results{}, err
+	}
 	r.listCells(slots)
-	if len(r.Cells) == 0 {
-		return Results{}, fmt.Errorf("%s: found no finished cell, expected cells/<arm>/t<k> of experiment %q", dir, experiment.Name)
+	if err := anyRead(slots, dir, experiment.Name); err != nil {
+		return Results{}, err
 	}
 	if err := r.strangers(dir); err != nil {
 		return Results{}, err
@@ -57,15 +61,18 @@ func Compare(ctx context.Context, dir, reference string) (Results, error) {
 
 // slot is the place of a cell in the experiment.
 type slot struct {
-	arm     spec.Arm
-	trial   int
-	point   string // of a sweep over the profile, else empty
-	result  *CellResult
-	meta    record.Metadata
-	outputs map[line]uint64
-	cache   cacheHits
-	ttft    []float64 // of the interactive requests in the burst, in order
-	absent  error     // why there is no result
+	arm    spec.Arm
+	trial  int
+	point  string // of a sweep over the profile, else empty
+	result *CellResult
+	meta   record.Metadata
+	// declared is what the experiment said when the cell ran; nil where that is not known.
+	declared *spec.Declaration
+	outputs  map[line]uint64
+	cache    cacheHits
+	ttft     []float64 // of the interactive requests in the burst, in order
+	absent   error     // why there is no result
+	faulty   error     // why the result has no numbers: the cell cannot be read
 }
 
 // workload is what cells share that replay the same files.
@@ -115,9 +122,27 @@ func (r *Results) listCells(slots []*slot) {
 	}
 }
 
+// anyRead says why there is nothing to compare, where no cell could be read.
+func anyRead(slots []*slot, dir, experiment string) error {
+	var faulty []error
+	for _, s := range slots {
+		switch {
+		case s.faulty != nil:
+			faulty = append(faulty, s.faulty)
+		case s.result != nil:
+			return nil
+		}
+	}
+	if len(faulty) > 0 {
+		return errors.Join(append(faulty, fmt.Errorf("%s: none of the %s can be read", dir, Plural(len(faulty), "cell")))...)
+	}
+	return fmt.Errorf("%s: found no finished cell, expected cells/<arm>/t<k> of experiment %q", dir, experiment)
+}
+
 func (s *slot) read(ctx context.Context, dir string, experiment spec.Experiment) error {
 	place := filepath.Join("cells", s.arm.Name, fmt.Sprintf("t%d", s.trial))
-	c, err := readCell(ctx, filepath.Join(dir, place))
+	path := filepath.Join(dir, place)
+	c, err := readCell(ctx, path)
 	var unfinished UnfinishedError
 	var notThere *fs.PathError
 	switch {
@@ -127,17 +152,20 @@ func (s *slot) read(ctx context.Context, dir string, experiment spec.Experiment)
 	case errors.As(err, &unfinished):
 		s.absent = fmt.Errorf("its run did not finish, there is only %s", record.Partial(filepath.Base(unfinished.File)))
 		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
 	case err != nil:
-		return err
+		s.setFaulty(experiment, place, path, err)
+		return nil
 	}
-	s.meta = c.meta
-	path := filepath.Join(dir, place)
+	s.meta, s.declared = c.meta, c.declared
 	if err := c.belongs(s, experiment); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	result, err := c.result(filepath.ToSlash(place))
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		s.setFaulty(experiment, place, path, fmt.Errorf("%s: %w", path, err))
+		return nil
 	}
 	s.result, s.outputs = &result, c.rows.outputs()
 	s.cache = c.cacheHits()
@@ -180,7 +208,7 @@ func (c *cell) belongs(s *slot, experiment spec.Experiment) error {
 func sameInputs(slots []*slot) error {
 	first := make(map[workload]*slot)
 	for _, s := range slots {
-		if s.result == nil {
+		if s.result == nil || s.faulty != nil {
 			continue
 		}
 		with, ok := first[s.workload()]
@@ -236,7 +264,7 @@ func (r *Results) warnOfCells() {
 	without := 0
 	for _, c := range r.Cells {
 		r.Warnings = append(r.Warnings, c.Warnings()...)
-		if !slices.ContainsFunc(c.Curves, func(c Curve) bool { return c.Source != jobsSource && c.Source != loadSource }) {
+		if c.readable() && !slices.ContainsFunc(c.Curves, func(c Curve) bool { return c.Source != jobsSource && c.Source != loadSource }) {
 			without++
 		}
 	}
@@ -305,6 +333,7 @@ func (r *Results) compareArm(arm *ArmResult, base ArmResult, effects detectable)
 			continue
 		}
 		c := effects.compare(other, e, &r.Experiment.Margin)
+		c.undeclared(r.changed(verdictSettings))
 		c.withhold(unbounded(r.failedByTrial(base.Name), p, other, e), unbounded(r.failedByTrial(arm.Name), p, other, e))
 		arm.Against[key] = c
 	}
@@ -316,7 +345,7 @@ func (r *Results) failedByTrial(arm string) []failures {
 	burst := BurstPhase(r.Experiment.Profile.Interactive)
 	for _, c := range r.Cells {
 		for _, p := range c.Phases {
-			if c.Arm == arm && p.Phase == burst && p.Class == record.ClassInteractive {
+			if c.Arm == arm && c.Trial <= len(out) && p.Phase == burst && p.Class == record.ClassInteractive {
 				out[c.Trial-1] = failures{p.Requests - p.ByStatus[record.StatusOK], p.Requests}
 			}
 		}

@@ -46,6 +46,9 @@ func ReadResults(r io.Reader, name string) (Results, error) {
 	if err := coherent(results); err != nil {
 		return results, fmt.Errorf("%s: %w", name, err)
 	}
+	if results.keys, err = keysOf(data, results); err != nil {
+		return results, fmt.Errorf("%s: %w", name, err)
+	}
 	return results, nil
 }
 

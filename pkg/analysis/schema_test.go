@@ -15,6 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"bgbench/pkg/analysis/analysistest"
+	"bgbench/pkg/gosource"
 	"bgbench/pkg/spec"
 )
 
@@ -153,6 +154,9 @@ func schemaOf(root reflect.Type) (*jsonschema.Schema, error) {
 			nullable(p)
 		}
 	}
+	if err := say(definitions, types); err != nil {
+		return nil, err
+	}
 	out := definitions[typeName(root)]
 	delete(definitions, typeName(root))
 	out.Schema, out.ID = "https://json-schema.org/draft/2020-12/schema", "urn:bgbench:results:1"
@@ -171,6 +175,33 @@ func nullable(s *jsonschema.Schema) {
 		s.AnyOf = []*jsonschema.Schema{{Type: "null"}, {Ref: s.Ref}}
 		s.Types, s.Ref = nil, ""
 	}
+}
+
+// say puts what the comments of the types say into the schema.
+func say(definitions map[string]*jsonschema.Schema, types map[string]reflect.Type) error {
+	comments := make(map[string]gosource.Comments)
+	for name, of := range types {
+		pkg := of.PkgPath()
+		if comments[pkg] == nil {
+			var err error
+			if comments[pkg], err = gosource.Read("../" + strings.TrimPrefix(pkg, "bgbench/pkg/")); err != nil {
+				return err
+			}
+		}
+		d := definitions[name]
+		d.Description = comments[pkg].Type(of)
+		for i := range of.NumField() {
+			f := of.Field(i)
+			if key := gosource.Key(f, "json"); key != "" {
+				p := *d.Properties[key] // one reference may stand in many places
+				if p.Description = comments[pkg].Meaning(of, f.Name, "json"); p.Description == "" {
+					return fmt.Errorf("%s.%s: found no comment, expected what it means", name, f.Name)
+				}
+				d.Properties[key] = &p
+			}
+		}
+	}
+	return nil
 }
 
 func typeName(t reflect.Type) string {

@@ -68,8 +68,8 @@ func readShard(dir string, i int, found []string) (shard, error) {
 		if err != nil {
 			return s, whole(path, metadataFile, err)
 		}
-		if err := json.Unmarshal(text, &s.meta); err != nil {
-			return s, fmt.Errorf("%s: %w", filepath.Join(path, metadataFile), err)
+		if err := decode(text, filepath.Join(path, metadataFile), &s.meta); err != nil {
+			return s, err
 		}
 		if m := s.meta.Shard; m == nil || m.Index != i || filepath.Base(path) != record.ShardDir(m.Index, m.Count) {
 			return s, fmt.Errorf("%s: shard: found %+v, expected the shard that the folder is named after", filepath.Join(path, metadataFile), m)

@@ -33,7 +33,7 @@ func New(arm string, trial int) Cell {
 	if !ok {
 		panic("analysistest: no arm " + arm)
 	}
-	stack, err := json.Marshal(map[string]any{"schema_version": 1, "arm": config})
+	stack, err := json.Marshal(map[string]any{"schema_version": 1, "arm": config, "declared": experiment.Declaration()})
 	if err != nil {
 		panic(err)
 	}
