@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"slices"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -20,11 +22,11 @@ func rangeCommand(env cli.Env) *ucli.Command {
 			"cell, unless --start, --end and --stack say otherwise.\n\n" +
 			cli.Examples(
 				"bg-scrape range --prometheus http://127.0.0.1:9090 --cell cell -o cell/metrics.parquet",
+				"bg-scrape range --prometheus-service monitoring/prometheus:9090 --cell cell -o cell/metrics.parquet",
 				"bg-scrape range --prometheus https://thanos --bearer-token-file token --namespace bench-7 --cell cell -o m.parquet",
 				"bg-scrape range --prometheus http://127.0.0.1:9090 --start 2026-11-29T12:00:00Z --end 2026-11-29T12:10:00Z \\",
 				"     --match 'up{job=\"vllm\"}' --query 'kv=avg(vllm:kv_cache_usage_perc)' -o m.parquet"),
-		Flags: append([]ucli.Flag{
-			&ucli.StringFlag{Name: "prometheus", Usage: "`URL` of the server"},
+		Flags: slices.Concat(prometheusFlags(), []ucli.Flag{
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "Parquet `FILE`, or - for a pipe"},
 			&ucli.StringFlag{Name: "cell", Usage: "`FOLDER` of a cell"},
 			&ucli.StringFlag{Name: "stack", Usage: "`FILE` that describes the stack"},
@@ -39,24 +41,26 @@ func rangeCommand(env cli.Env) *ucli.Command {
 			&ucli.StringFlag{Name: "experiment", Usage: "`NAME` in the rows (default: the cell's or stack's)"},
 			&ucli.StringFlag{Name: "arm", Usage: "`NAME` in the rows (default: the cell's or stack's)"},
 			&ucli.IntFlag{Name: "trial", Usage: "trial `K` in the rows (default: the cell's, or 1)"},
-		}, accessFlags()...),
+		}, accessFlags()),
 		Action: func(c *ucli.Context) error {
 			if err := cli.NoArgs(c); err != nil {
 				return err
 			}
-			cfg, err := rangeConfig(c)
+			server, end, err := prometheus(c)
 			if err != nil {
-				return cli.Usage(err)
+				return err
 			}
-			return scrapeRange(c, env, cfg)
+			cfg, err := rangeConfig(c, server)
+			if err != nil {
+				return errors.Join(cli.Usage(err), end())
+			}
+			return errors.Join(scrapeRange(c, env, cfg), end())
 		},
 	}
 }
 
-func rangeConfig(c *ucli.Context) (scrape.RangeConfig, error) {
+func rangeConfig(c *ucli.Context, server string) (scrape.RangeConfig, error) {
 	switch {
-	case c.String("prometheus") == "":
-		return scrape.RangeConfig{}, cli.Usagef("--prometheus: found none, expected the URL of a server")
 	case c.String("output") == "":
 		return scrape.RangeConfig{}, cli.Usagef("--output: found none, expected a file, or - for a pipe")
 	case c.Int("trial") < 0 || c.Int("trial") > spec.MaxTrials:
@@ -67,7 +71,7 @@ func rangeConfig(c *ucli.Context) (scrape.RangeConfig, error) {
 		return scrape.RangeConfig{}, err
 	}
 	options := scrape.RangeOptions{
-		URL: c.String("prometheus"), Client: client,
+		URL: server, Client: client,
 		Cell: c.String("cell"), Stack: c.String("stack"), Start: c.String("start"), End: c.String("end"),
 		Filter: scrape.Filter{Namespace: c.String("namespace"), Pod: c.String("pod")},
 		Match:  c.StringSlice("match"), Query: c.StringSlice("query"),
