@@ -12,11 +12,17 @@ OUT        ?= results/$(basename $(notdir $(EXPERIMENT)))
 SETS       ?=
 BIN        ?= bin
 CELL       := pipelines/cell.sh
-ASKED      := $(BIN)/bg-gen experiments $(EXPERIMENT) $(SETS:%=--set %)
 
-ifneq ($(words $(OUT)),1)
-$(error OUT: found "$(OUT)", expected one path without spaces)
-endif
+# What becomes the name of a file or a word of a recipe must be one plain word: make ends a
+# name at a space, and the shell runs what follows a semicolon. A value from the command
+# line or the environment is looked at before make expands anything in it.
+special := ! " \# $$ % & ' ( ) * : ; < = > ? [ \ ] ^ ` { | } ~
+given    = $(if $(filter file,$(origin $(1))),$($(1)),$(value $(1)))
+odd      = $(strip $(foreach c,$(special),$(findstring $(c),$(1))) $(and $(word 2,$(1)),space))
+plain    = $(if $(filter-out 1,$(words $(1)))$(call odd,$(1)),$(error $(2): found "$(1)", expected one path without spaces and without any of $(special)))
+$(foreach name,EXPERIMENT OUT BIN,$(call plain,$(call given,$(name)),$(name)))
+
+ASKED := $(BIN)/bg-gen experiments $(EXPERIMENT) $(foreach set,$(SETS),--set '$(subst ','\'',$(set))')
 
 .DELETE_ON_ERROR:
 .PHONY: all
@@ -38,18 +44,22 @@ $(error $(subst $(shell printf '\036'),$(newline),$(refused)))
 endif
 
 $(OUT)/plan.tsv: $(OUT)/experiment.yaml pipelines/plan.awk
-	@$(BIN)/bg-gen plan $< > $@.partial && mv $@.partial $@
+	@$(BIN)/bg-gen plan $< > $@.$$$$ && mv $@.$$$$ $@ || { rm -f $@.$$$$; exit 1; }
 
 # plan.mk says the same as plan.tsv in make's words: CELLS in run order, a rule a cell.
 # On target model, where a process makes many cells, it is a rule a process.
 TARGET := $(shell awk '/^target:/ { print $$2 }' $(OUT)/experiment.yaml)
 $(OUT)/plan.mk: $(OUT)/plan.tsv pipelines/plan.awk
-	@awk -v target=$(TARGET) -f pipelines/plan.awk $< > $@.partial && mv $@.partial $@
+	@awk -v target=$(TARGET) -f pipelines/plan.awk $< > $@.$$$$ && mv $@.$$$$ $@ || { rm -f $@.$$$$; exit 1; }
 
 include $(OUT)/plan.mk
 
+# Texts, lengths, traces and the tokenizer that inputs are drawn from. Inputs that were drawn
+# from other content than such a file has now are refused, not drawn anew: cells replayed them.
+SOURCES := $(wildcard $(shell awk '$$1 == "file:" || $$1 == "tokenizer:" { gsub(/["'\'']/, "", $$2); print $$2 }' $(OUT)/experiment.yaml))
+
 # The folder of a trial is tK, or POINT/tK where a key of the profile is swept.
-$(OUT)/inputs/%/inputs.json: $(OUT)/experiment.yaml
+$(OUT)/inputs/%/inputs.json: $(OUT)/experiment.yaml $(SOURCES)
 	@$(BIN)/bg-gen inputs --experiment $< --trial $(patsubst t%,%,$(notdir $*)) $(patsubst %/,--point %,$(filter-out ./,$(dir $*))) -o $(@D)
 
 $(OUT)/results.json: $(CELLS)
