@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -39,6 +40,17 @@ func readBeside(c *ucli.Context) (report.Beside, error) {
 		beside.Rates = points
 	}
 	return beside, nil
+}
+
+// convertBeside writes the page, and says on standard error in what the runs on it are not
+// alike.
+func convertBeside(c *ucli.Context, env cli.Env, output string, beside report.Beside) error {
+	return convert(c, env, output, func(w io.Writer, results analysis.Results) error {
+		for _, text := range beside.Apart(results) {
+			fmt.Fprintf(env.Stderr, "bg-report: warning: %s\n", text)
+		}
+		return report.HTML(w, results, beside)
+	})
 }
 
 func readFile[T any](path string, read func(io.Reader, string) (T, error)) (T, error) {

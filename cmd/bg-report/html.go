@@ -1,13 +1,9 @@
 package main
 
 import (
-	"io"
-
 	ucli "github.com/urfave/cli/v2"
 
-	"bgbench/pkg/analysis"
 	"bgbench/pkg/cli"
-	"bgbench/pkg/report"
 )
 
 func htmlCommand(env cli.Env) *ucli.Command {
@@ -29,7 +25,7 @@ func htmlCommand(env cli.Env) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			return convert(c, env, c.String("output"), func(w io.Writer, results analysis.Results) error { return report.HTML(w, results, beside) })
+			return convertBeside(c, env, c.String("output"), beside)
 		},
 	}
 }

@@ -2,14 +2,11 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 
 	ucli "github.com/urfave/cli/v2"
 
-	"bgbench/pkg/analysis"
 	"bgbench/pkg/cli"
-	"bgbench/pkg/report"
 )
 
 func openCommand(env cli.Env) *ucli.Command {
@@ -35,8 +32,7 @@ func openCommand(env cli.Env) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			err = convert(c, env, output, func(w io.Writer, results analysis.Results) error { return report.HTML(w, results, beside) })
-			if err != nil {
+			if err := convertBeside(c, env, output, beside); err != nil {
 				return err
 			}
 			fmt.Fprintln(env.Stdout, output)

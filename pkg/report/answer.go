@@ -10,15 +10,22 @@ import (
 	"bgbench/pkg/analysis"
 )
 
-// answer is what the experiment found, in sentences filled from verdicts, with
-// every comparison that has one as evidence.
+// answer is what the experiment found: two sentences filled from verdicts and counts, what
+// was found arm by arm, and every comparison that has a verdict as evidence.
 type answer struct {
 	Interactive string
 	Batch       string
-	Evictions   string // empty where no arm evicts
+	Found       []finding
 	Comparisons []comparison
 	Margin      string // the declared margin, empty without one
 	Baseline    string
+}
+
+// finding is what the sentences leave out of one arm.
+type finding struct {
+	Arm     tag
+	Verdict string
+	Text    string
 }
 
 // comparison is one metric of one arm against the baseline.
@@ -39,16 +46,13 @@ type comparison struct {
 }
 
 func (s study) answer() answer {
-	a := answer{Comparisons: s.comparisons()}
+	a := answer{Interactive: s.interactiveSentence(), Batch: s.batchSentence(), Found: s.findings(), Comparisons: s.comparisons()}
 	if s.Experiment.Margin > 0 {
 		a.Margin = s.margin()
 	}
 	if s.Baseline != nil {
 		a.Baseline = s.Baseline.Tag.Label()
 	}
-	a.Interactive = s.interactiveSentence()
-	a.Batch = s.batchSentence()
-	a.Evictions = s.evictionSentence()
 	return a
 }
 
@@ -73,73 +77,206 @@ func (s study) primaryIn(burst string) string {
 	return slices.Sorted(maps.Keys(keys))[0]
 }
 
+// judged is an arm with the comparison that the first sentence goes by.
+type judged struct {
+	arm     arm
+	key     string
+	c       analysis.Comparison
+	verdict string
+}
+
+// judgements are those of all arms that have a baseline, in the order of the arms.
+func (s study) judgements() []judged {
+	var all []judged
+	for _, a := range s.Arms {
+		if _, ok := s.BaselineOf(a.ArmResult); !ok || a.ArmResult.Baseline {
+			continue
+		}
+		j := judged{arm: a, key: s.primaryIn(analysis.BurstPhase(s.Experiment.ProfileOf(a.Name).Interactive))}
+		j.c = a.Against[j.key]
+		if j.verdict = j.c.Verdict; j.verdict != analysis.VerdictProtected && j.verdict != analysis.VerdictDegraded {
+			j.verdict = analysis.VerdictNoConclusion
+		}
+		all = append(all, j)
+	}
+	return all
+}
+
+// interactiveSentence says what the tests of the primary metric showed, and in the same
+// breath which other metric is degraded where that one is not: no verdict is told alone.
 func (s study) interactiveSentence() string {
 	if s.Baseline == nil {
 		return "No conclusion about interactive traffic: the experiment names no baseline to compare with."
 	}
-	var sentences []string
-	for _, base := range s.Arms {
-		if base.ArmResult.Baseline {
-			sentences = append(sentences, s.sentenceAgainst(base))
+	all := s.judgements()
+	if all == nil {
+		return "No conclusion: there is no arm to compare with " + s.Baseline.Tag.Label() + "."
+	}
+	groups := map[string][]judged{}
+	for _, j := range all {
+		groups[j.verdict] = append(groups[j.verdict], j)
+	}
+	pairs := all[0].c.Pairs
+	for _, j := range all {
+		if j.c.Pairs != pairs {
+			pairs = -1 // each says its own
 		}
 	}
-	return strings.Join(sentences, " ")
-}
-
-// sentenceAgainst speaks of the arms that are compared with base.
-func (s study) sentenceAgainst(base arm) string {
-	key := s.primaryIn(analysis.BurstPhase(s.Experiment.ProfileOf(base.Name).Interactive))
-	groups := map[string][]string{}
-	for _, a := range s.Arms {
-		if a.ArmResult.Baseline || a.Point != base.Point {
-			continue
-		}
-		c := a.Against[key]
-		verdict, why := c.Verdict, ""
-		if verdict != analysis.VerdictProtected && verdict != analysis.VerdictDegraded {
-			verdict = analysis.VerdictNoConclusion
-			if c.Low != nil && c.Reason != "" { // a verdict that was withheld
-				why = "; " + prose(c.Reason)
-			}
-			if c.MDE != nil {
-				why += "; the trials could have shown " + detectable(c)
-			}
-		}
-		said := s.evidence(a, c) + why + s.cost(a, key, verdict)
-		switch {
-		case s.many():
-			said = s.inShort(a, c, key)
-		case s.several():
-			said = s.evidence(a, c) + why
-		}
-		groups[verdict] = append(groups[verdict], a.Tag.Label()+" ("+said+")")
+	subject := "Against " + s.Baseline.Tag.Label()
+	if n := s.baselines(); n > 1 {
+		subject = fmt.Sprintf("Against the baselines of %d workloads", n)
+	}
+	subject += ", " + metricName(all[0].key)
+	if pairs >= 0 {
+		subject += fmt.Sprintf(" (n\u00a0=\u00a0%d)", pairs)
+	}
+	said := func(verdict string) string {
+		return s.inSentence(groups[verdict], len(all), func(j judged) string { return ratioInSentence(j.c, pairs < 0) })
 	}
 	var clauses []string
-	if arms := groups[analysis.VerdictProtected]; arms != nil {
+	if groups[analysis.VerdictProtected] != nil {
 		within := ""
 		if s.Experiment.Margin > 0 {
 			within = " within " + s.margin()
 		}
-		clauses = append(clauses, "protected"+within+" in "+list(arms))
+		clauses = append(clauses, "protected"+within+" in "+said(analysis.VerdictProtected))
 	}
-	if arms := groups[analysis.VerdictDegraded]; arms != nil {
-		clauses = append(clauses, "degraded in "+list(arms))
+	if groups[analysis.VerdictDegraded] != nil {
+		clauses = append(clauses, "degraded in "+said(analysis.VerdictDegraded))
 	}
-	subject := "Against " + base.Tag.Label() + ", " + metricName(key)
-	open := groups[analysis.VerdictNoConclusion]
+	open := groups[analysis.VerdictNoConclusion] != nil
 	switch {
-	case len(clauses) == 0 && open == nil:
-		return "No conclusion: there is no arm to compare with " + base.Tag.Label() + "."
-	case len(clauses) == 0:
-		return subject + " allows no conclusion for " + list(open) + "." + s.costsOf(base, key)
-	case open == nil:
-		return subject + " is " + list(clauses) + "." + s.costsOf(base, key)
+	case clauses == nil:
+		subject += " allows no conclusion for " + said(analysis.VerdictNoConclusion)
+	case open:
+		subject += " is " + list(clauses) + "; no conclusion for " + said(analysis.VerdictNoConclusion)
+	default:
+		subject += " is " + list(clauses)
 	}
-	return subject + " is " + list(clauses) + "; no conclusion for " + list(open) + "." + s.costsOf(base, key)
+	return subject + s.hiddenCosts(all) + "."
 }
 
-// cost names the other metrics that an arm degrades, so that no verdict, nor the
-// lack of one, is told alone.
+// baselines is how many arms are one: more than one in a sweep over the profile.
+func (s study) baselines() int {
+	n := 0
+	for _, a := range s.Arms {
+		if a.ArmResult.Baseline {
+			n++
+		}
+	}
+	return n
+}
+
+// fewNames is how many arms a sentence names where there are many.
+const fewNames = 3
+
+// inSentence names arms, each with what is said of it, or counts them where their names
+// would drown the sentence; of is how many there are in all.
+func (s study) inSentence(arms []judged, of int, say func(judged) string) string {
+	if s.many() && len(arms) > fewNames {
+		if len(arms) == of {
+			return fmt.Sprintf("all %d arms tested", of)
+		}
+		return fmt.Sprintf("%d of %d arms tested", len(arms), of)
+	}
+	var names []string
+	for _, j := range arms {
+		name := j.arm.Tag.Label()
+		if text := say(j); text != "" {
+			name += " (" + text + ")"
+		}
+		names = append(names, name)
+	}
+	return list(names)
+}
+
+// ratioInSentence is a ratio or why there is none, with its pairs where they differ.
+func ratioInSentence(c analysis.Comparison, pairs bool) string {
+	text := "not compared"
+	switch {
+	case c.Ratio != nil:
+		text = times(*c.Ratio)
+	case c.Reason != "":
+		text = prose(c.Reason)
+	}
+	if pairs {
+		text += fmt.Sprintf(", n\u00a0=\u00a0%d", c.Pairs)
+	}
+	return text
+}
+
+// hiddenCosts names the other metrics that are degraded in arms whose primary one is not.
+func (s study) hiddenCosts(all []judged) string {
+	arms := map[string][]judged{}
+	for _, j := range all {
+		if j.verdict == analysis.VerdictDegraded {
+			continue
+		}
+		for other, c := range j.arm.Against {
+			if other != j.key && c.Verdict == analysis.VerdictDegraded {
+				arms[other] = append(arms[other], judged{arm: j.arm, key: other, c: c})
+			}
+		}
+	}
+	text := ""
+	for i, other := range slices.SortedFunc(maps.Keys(arms), s.byImportance) {
+		if i == 0 {
+			text += "; but "
+		} else {
+			text += ", "
+		}
+		text += metricName(other) + " is degraded in " + s.inSentence(arms[other], len(all), func(j judged) string {
+			if j.c.Ratio == nil {
+				return ""
+			}
+			return times(*j.c.Ratio)
+		})
+	}
+	return text
+}
+
+// findings tell of each arm what stands behind its verdict and what else was found.
+func (s study) findings() []finding {
+	verdicts := map[string]judged{}
+	for _, j := range s.judgements() {
+		verdicts[j.arm.Name] = j
+	}
+	var all []finding
+	for _, a := range s.Arms {
+		f := finding{Arm: a.Tag}
+		var parts []string
+		if j, ok := verdicts[a.Name]; ok {
+			f.Verdict = j.verdict
+			text := metricName(j.key) + " " + s.evidence(a, j.c)
+			if j.verdict == analysis.VerdictNoConclusion {
+				if j.c.Low != nil && j.c.Reason != "" { // a verdict that was withheld
+					text += "; " + prose(j.c.Reason)
+				}
+				if j.c.MDE != nil {
+					text += "; the trials could have shown " + detectable(j.c)
+				}
+			}
+			parts = append(parts, text+s.cost(a, j.key, j.verdict))
+		}
+		if a.Batch {
+			for _, j := range a.Jobs {
+				if one := jobOutcome(a, j); !one.Met {
+					parts = append(parts, "Job "+one.Job+": "+one.Why)
+				}
+			}
+		}
+		if text := a.evictionsTold(); text != "" {
+			parts = append(parts, text)
+		}
+		if parts != nil {
+			f.Text = strings.Join(parts, ". ") + "."
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// cost names the other metrics that an arm degrades.
 func (s study) cost(a arm, key, verdict string) string {
 	text := ""
 	for _, other := range slices.SortedFunc(maps.Keys(a.Against), s.byImportance) {
@@ -157,51 +294,6 @@ func (s study) cost(a arm, key, verdict string) string {
 		}
 	}
 	return text
-}
-
-// severalArms is how many arms a sentence can tell the costs of one by one.
-const severalArms = 4
-
-// several reports whether costs are told metric by metric, in a sentence of their own.
-func (s study) several() bool { return len(s.Arms) > severalArms && !s.many() }
-
-// costsOf says which other metrics are degraded in which arms that are compared with base.
-func (s study) costsOf(base arm, key string) string {
-	if !s.several() {
-		return ""
-	}
-	arms := map[string][]string{}
-	for _, a := range s.Arms {
-		if a.ArmResult.Baseline || a.Point != base.Point {
-			continue
-		}
-		for other, c := range a.Against {
-			if other != key && c.Verdict == analysis.VerdictDegraded && c.Ratio != nil {
-				arms[other] = append(arms[other], fmt.Sprintf("%s (%s, n\u00a0=\u00a0%d)", a.Tag.Label(), times(*c.Ratio), c.Pairs))
-			}
-		}
-	}
-	text := ""
-	for _, other := range slices.SortedFunc(maps.Keys(arms), s.byImportance) {
-		name := metricName(other)
-		text += " " + strings.ToUpper(name[:1]) + name[1:] + " is degraded in " + list(arms[other]) + "."
-	}
-	return text
-}
-
-// inShort is evidence and cost where there are too many arms to tell more; the table of
-// comparisons has the rest.
-func (s study) inShort(a arm, c analysis.Comparison, key string) string {
-	said := []string{"not compared"}
-	if c.Ratio != nil {
-		said[0] = times(*c.Ratio)
-	}
-	for _, other := range slices.SortedFunc(maps.Keys(a.Against), s.byImportance) {
-		if other != key && a.Against[other].Verdict == analysis.VerdictDegraded {
-			said = append(said, metricName(other)+" degraded")
-		}
-	}
-	return strings.Join(said, ", ")
 }
 
 // evidence is the ratio behind a verdict, or why there is none, always with n.
@@ -230,82 +322,121 @@ func detectable(c analysis.Comparison) string {
 	return "about " + significant(100**c.MDE) + "\u00a0% or more"
 }
 
+// batchSentence counts the jobs that kept their promise; it tests nothing and says so.
 func (s study) batchSentence() string {
-	var met, missed []string
+	var met, lines, late []judged
+	counts := map[string]promise{}
+	all, trials := 0, 0
 	for _, a := range s.withBatch() {
-		kept, all, trials := 0, 0, 0
-		for _, j := range a.Jobs {
-			kept, all, trials = kept+j.Met, all+j.Trials, max(trials, j.Trials)
-		}
-		said := fmt.Sprintf("%s (%d of %d, n\u00a0=\u00a0%d)", a.Tag.Label(), kept, all, trials)
-		switch {
-		case all == 0:
-		case kept == all:
-			met = append(met, said)
-		default:
-			missed = append(missed, said)
-		}
-	}
-	switch {
-	case met == nil && missed == nil:
-		return "No conclusion about batch deadlines: no valid trial ran a batch job."
-	case missed == nil:
-		return "Every line of every batch job was done within its window in " + list(met) + "."
-	case met == nil:
-		return "Batch jobs failed lines or missed their windows in " + list(missed) + "."
-	}
-	return "Every line of every batch job was done within its window in " + list(met) +
-		"; jobs failed lines or missed their windows in " + list(missed) + "."
-}
-
-// evictionSentence tells what protection by eviction cost: how often it happened, what
-// became of the lines and how much was computed again, over the valid trials of each arm.
-func (s study) evictionSentence() string {
-	var told []string
-	for _, a := range s.Arms {
-		issued, lines, one, redone, trials := 0.0, 0.0, 0.0, 0.0, 0
-		follows, counted, lost := true, true, 0
-		for _, c := range a.valid() {
-			e := c.Batch.Evicted
-			if e == nil || e.Issued.Value == nil {
-				continue
-			}
-			trials++
-			issued += *e.Issued.Value
-			lost += c.Batch.Lines.Lost + c.Batch.Lines.Duplicated
-			if e.Lines.Value != nil && e.OneResult.Value != nil {
-				lines, one = lines+*e.Lines.Value, one+*e.OneResult.Value
-			} else {
-				follows = false
-			}
-			if v := c.Tokens.Redone.Value; v != nil {
-				redone += *v
-			} else {
-				counted = false
-			}
-		}
-		if trials == 0 {
+		p := a.promise()
+		if p.jobs == 0 {
 			continue
 		}
-		said := fmt.Sprintf("%s evicted %s (n\u00a0=\u00a0%d", a.Tag.Label(), analysis.Plural(int(issued), "request"), trials)
-		switch {
-		case issued == 0:
-		case follows:
-			said += fmt.Sprintf("; %s of %s had exactly one final result", count(int64(one)), analysis.Plural(int(lines), "evicted line"))
-		case lost == 0:
-			said += "; no line was lost or has two results"
-		default:
-			said += fmt.Sprintf("; %s lost or with two results", analysis.Plural(lost, "line"))
+		counts[a.Name] = p
+		all++
+		trials = max(trials, a.Trials)
+		if p.met == p.jobs {
+			met = append(met, judged{arm: a})
 		}
-		if issued > 0 && counted {
-			said += "; " + count(int64(redone)) + " tokens were computed again"
+		if p.lines > 0 {
+			lines = append(lines, judged{arm: a})
 		}
-		told = append(told, said+")")
+		if p.late() > 0 {
+			late = append(late, judged{arm: a})
+		}
 	}
-	if told == nil {
+	if all == 0 {
+		return "No conclusion about batch deadlines: no valid trial ran a batch job."
+	}
+	of := func(arms []judged, n func(promise) int) string {
+		return s.inSentence(arms, all, func(j judged) string {
+			p := counts[j.arm.Name]
+			return fmt.Sprintf("%d of %d", n(p), p.jobs)
+		})
+	}
+	var clauses []string
+	if met != nil {
+		clauses = append(clauses, "every line of every batch job was done within its window in "+of(met, func(p promise) int { return p.met }))
+	}
+	if lines != nil {
+		clauses = append(clauses, "jobs had failed lines in "+of(lines, func(p promise) int { return p.lines }))
+	}
+	if late != nil {
+		clauses = append(clauses, "jobs missed their windows in "+of(late, promise.late))
+	}
+	return fmt.Sprintf("Counted over n\u00a0=\u00a0%d, not tested: %s.", trials, strings.Join(clauses, "; "))
+}
+
+// promise counts the jobs of the valid trials of an arm by what became of them.
+type promise struct {
+	jobs, met int
+	lines     int // done inside the window, but with failed lines
+}
+
+func (p promise) late() int { return p.jobs - p.met - p.lines }
+
+func (a arm) promise() promise {
+	var p promise
+	for _, j := range a.Jobs {
+		p.jobs, p.met = p.jobs+j.Trials, p.met+j.Met
+	}
+	for _, c := range a.valid() {
+		for _, j := range c.Jobs {
+			if failedLines(j) {
+				p.lines++
+			}
+		}
+	}
+	p.lines = min(p.lines, p.jobs-p.met)
+	return p
+}
+
+// failedLines says that a job ended in time and was not met for its failed lines alone.
+func failedLines(j analysis.JobSummary) bool {
+	return !j.Met && j.Failed > 0 && j.CompletionS.Value != nil && *j.CompletionS.Value <= j.WindowS
+}
+
+// evictionsTold tells what protection by eviction cost: how often it happened, what became
+// of the lines and how much was computed again, over the valid trials.
+func (a arm) evictionsTold() string {
+	issued, lines, one, redone, trials := 0.0, 0.0, 0.0, 0.0, 0
+	follows, counted, lost := true, true, 0
+	for _, c := range a.valid() {
+		e := c.Batch.Evicted
+		if e == nil || e.Issued.Value == nil {
+			continue
+		}
+		trials++
+		issued += *e.Issued.Value
+		lost += c.Batch.Lines.Lost + c.Batch.Lines.Duplicated
+		if e.Lines.Value != nil && e.OneResult.Value != nil {
+			lines, one = lines+*e.Lines.Value, one+*e.OneResult.Value
+		} else {
+			follows = false
+		}
+		if v := c.Tokens.Redone.Value; v != nil {
+			redone += *v
+		} else {
+			counted = false
+		}
+	}
+	if trials == 0 {
 		return ""
 	}
-	return strings.Join(told, ", ") + "."
+	said := fmt.Sprintf("%s over n\u00a0=\u00a0%d", analysis.Plural(int(issued), "eviction"), trials)
+	switch {
+	case issued == 0:
+	case follows:
+		said += fmt.Sprintf("; %s of %s had exactly one final result", count(int64(one)), analysis.Plural(int(lines), "evicted line"))
+	case lost == 0:
+		said += "; no line was lost or has two results"
+	default:
+		said += fmt.Sprintf("; %s lost or with two results", analysis.Plural(lost, "line"))
+	}
+	if issued > 0 && counted {
+		said += "; " + count(int64(redone)) + " tokens were computed again"
+	}
+	return said
 }
 
 // list joins items as a sentence does: a, b and c.
@@ -326,7 +457,7 @@ func (s study) comparisons() []comparison {
 				continue
 			}
 			row := comparison{
-				Arm: a.Tag, Metric: metricName(key), Pairs: c.Pairs, Verdict: c.Verdict, Reason: prose(c.Reason),
+				Arm: a.Tag, Metric: metricName(key), Pairs: c.Pairs, Verdict: label(c.Verdict), Reason: prose(c.Reason),
 				Baseline: dash, Value: median(a.Metrics[key]), Ratio: dash, Interval: dash, Bounds: dash, Shows: detectable(c),
 			}
 			row.P = dash

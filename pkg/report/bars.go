@@ -217,7 +217,7 @@ func axisEnd(want float64) (end, step float64) {
 	return rounded(100 * scale), rounded(25 * scale)
 }
 
-// trialMarks is what bgTrials of boot.js draws over one bar.
+// trialMarks is what bgMarks of boot.js draws over one bar.
 func trialMarks(e analysis.Estimate, factor float64) map[string]any {
 	marks := map[string]any{"text": median(e)}
 	if e.TrialsUse > 1 && e.Min != nil && e.Max != nil {
@@ -242,7 +242,7 @@ func trialSeries(axis, arms int, payload []map[string]any) map[string]any {
 		data[i] = [2]int{0, i}
 	}
 	return map[string]any{
-		"type": "custom", "renderItem": "bgTrials", "xAxisIndex": axis, "yAxisIndex": axis,
+		"type": "custom", "renderItem": "bgMarks", "xAxisIndex": axis, "yAxisIndex": axis,
 		"data": data, "silent": true, "z": 5,
 		"itemPayload": map[string]any{"marks": payload, "ink": map[string]string{"color": "--ink"}, "paper": map[string]string{"color": "--paper"}},
 	}

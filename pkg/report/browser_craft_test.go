@@ -20,7 +20,8 @@ import (
 )
 
 func armsAreSwitched(t *testing.T, browser context.Context) {
-	b := open(t, browser, fixture(), nil)
+	b := show(t, browser, fixture(), nil)
+	drawAll(t, b, 1200)
 	const button = `button[data-toggle="cdf-ttft"][data-series="s1-no-gateway"]`
 	const blue = `document.querySelectorAll('#chart-cdf-ttft svg path[stroke="#0072b2"]').length`
 	before := eval[int](t, b, blue)
@@ -53,10 +54,12 @@ func screen(width, height int64) func(context.Context) error {
 }
 
 func narrowScreen(t *testing.T, browser context.Context) {
-	b := open(t, browser, fixture(), screen(400, 800))
+	r, beside := everything()
+	b := openPage(t, browser, htmlBeside(t, r, beside), screen(400, 800))
 	if wide := eval[float64](t, b, `document.documentElement.scrollWidth`); wide > 400 {
 		t.Errorf("the page is %v pixels wide on a screen of 400", wide)
 	}
+	drawAll(t, b, 400)
 	save(t, b, "narrow.png")
 }
 
@@ -67,7 +70,8 @@ const (
 )
 
 func chartsAreWholeOnPaper(t *testing.T, browser context.Context) {
-	b := open(t, browser, fixture(), screen(1200, 900))
+	r, beside := everything()
+	b := openPage(t, browser, htmlBeside(t, r, beside), screen(1200, 900))
 	yes := true
 	pdf, err := chromedp.Call(b.ctx, paper.PrintToPDF, paper.PrintToPDFParams{PreferCSSPageSize: &yes, PrintBackground: &yes})
 	if err != nil {
@@ -108,7 +112,8 @@ func chartsAreWholeOnPaper(t *testing.T, browser context.Context) {
 }
 
 func everythingIsReached(t *testing.T, browser context.Context) {
-	b := open(t, browser, fixture(), nil)
+	r, beside := everything()
+	b := openPage(t, browser, htmlBeside(t, r, beside), nil)
 	for what, expression := range map[string]string{
 		"charts without a description":       `Array.from(document.querySelectorAll('.chart')).filter(function (c) { return c.getAttribute('role') !== 'img' || !c.getAttribute('aria-label'); }).length`,
 		"buttons without a name":             `Array.from(document.querySelectorAll('button')).filter(function (c) { return !c.textContent.trim() || c.tabIndex < 0; }).length`,
@@ -127,8 +132,8 @@ func everythingIsReached(t *testing.T, browser context.Context) {
 
 // large is seven arms of five trials with as many points as 10,000 requests leave in a
 // results.json: each curve and distribution is decimated to a fixed number of them.
-func large() analysis.Results {
-	r := fixture()
+func large() (analysis.Results, Beside) {
+	r, beside := everything()
 	arms, cells := r.Arms, r.Cells
 	r.Arms, r.Cells = nil, nil
 	for i := range 7 {
@@ -168,20 +173,20 @@ func large() analysis.Results {
 			}
 		}
 	}
-	return r
+	return r, beside
 }
 
 func largeExperimentOpens(t *testing.T, browser context.Context) {
-	if size := len(html(t, large())); size > 6_000_000 {
-		t.Errorf("the page has %d bytes, more than 6 MB", size)
+	r, beside := large()
+	page := htmlBeside(t, r, beside)
+	t.Logf("the page has %.2f MB", float64(len(page))/1e6)
+	if len(page) > 6_000_000 {
+		t.Errorf("the page has %d bytes, more than 6 MB", len(page))
 	}
-	// The page is open when its text and the charts of the first screen are there; the others
-	// are drawn behind that, and here not at all. CPU time of the page's own thread is what a
-	// quiet machine waits for, whatever else this one does.
-	const firstScreen = `window.setTimeout = function () {};
-		document.addEventListener('DOMContentLoaded', function () { document.documentElement.dataset.drawn = ''; });`
-	b := open(t, browser, large(), func(ctx context.Context) error {
-		if _, err := chromedp.Call(ctx, paper.AddScriptToEvaluateOnNewDocument, paper.AddScriptToEvaluateOnNewDocumentParams{Source: firstScreen}); err != nil {
+	// The page is open when its text and the charts in view are there. CPU time of the page's
+	// own thread is what a quiet machine waits for, whatever else this one does.
+	b := openPage(t, browser, page, func(ctx context.Context) error {
+		if err := screen(1200, 900)(ctx); err != nil {
 			return err
 		}
 		_, err := chromedp.Call(ctx, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})

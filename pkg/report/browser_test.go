@@ -68,6 +68,7 @@ func TestBrowser(t *testing.T) {
 		run  func(*testing.T, context.Context)
 	}{
 		{"every chart draws", everyChartDraws},
+		{"a chart is drawn when it comes into view", chartIsDrawnWhenItComesIntoView},
 		{"a folded chart is drawn when it is opened", foldedChartIsDrawnWhenOpened},
 		{"charts are drawn anew in the dark", chartsAreDrawnAnewInTheDark},
 		{"arms are switched off and on", armsAreSwitched},
@@ -92,11 +93,16 @@ type tab struct {
 	problems []string
 }
 
-// open writes the page of results to a file and opens it, after prepare.
-func open(t *testing.T, browser context.Context, results analysis.Results, prepare func(context.Context) error) *tab {
+// show writes the page of results to a file and opens it, after prepare.
+func show(t *testing.T, browser context.Context, results analysis.Results, prepare func(context.Context) error) *tab {
+	t.Helper()
+	return openPage(t, browser, html(t, results), prepare)
+}
+
+func openPage(t *testing.T, browser context.Context, page string, prepare func(context.Context) error) *tab {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.html")
-	if err := os.WriteFile(path, []byte(html(t, results)), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := chromedp.NewContext(browser)
@@ -189,6 +195,15 @@ func until(t *testing.T, b *tab, condition string) {
 	})`)
 }
 
+// drawAll gives the window the height of the page, so that every chart comes into view.
+func drawAll(t *testing.T, b *tab, width int64) {
+	t.Helper()
+	if err := screen(width, int64(eval[float64](t, b, `document.documentElement.scrollHeight`)))(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	until(t, b, `Array.from(document.querySelectorAll('.chart')).every(function (c) { return c.querySelector('svg') || c.closest('details:not([open])'); })`)
+}
+
 // drawing is what the page says about one chart.
 type drawing struct {
 	ID     string  `json:"id"`
@@ -213,7 +228,9 @@ const drawings = `Array.from(document.querySelectorAll('script[data-chart]')).ma
 })`
 
 func everyChartDraws(t *testing.T, browser context.Context) {
-	b := open(t, browser, fixture(), nil)
+	r, beside := everything()
+	b := openPage(t, browser, htmlBeside(t, r, beside), nil)
+	drawAll(t, b, 1200)
 	want := map[string]struct {
 		shapes int
 		texts  []string
@@ -230,12 +247,23 @@ func everyChartDraws(t *testing.T, browser context.Context) {
 		"failures":    {4, []string{"interactive in burst", "s1-no-gateway", "%"}},
 		"completions": {9, []string{"job A, requests completed", "A due", "burst", "min"}},
 		"load":        {8, []string{"requests sent per second", "largest lateness", "ms", "min"}},
+		"sweep":       {9, []string{"TTFT p95 of interactive requests in burst", "batch requests completed per second", "maxConcurrency"}},
+		"heatmap":     {6, []string{"ratio to the baseline", "router.maxConcurrency, requests", "rate, requests/s", "✗"}},
+		"rates":       {6, []string{"TTFT p95 from the due time", "requests that ended ok per second", "knee"}},
+		"goodput":     {12, []string{"good, of those offered", "good requests per second"}},
+		"cycles":      {12, []string{"TTFT p95 in burst", "batch requests completed per second in idle", "cycle", "2"}},
+		"queue-times": {9, []string{"priority 100 in burst", "priority -1 in idle", "s2-ungated", "210 ms"}},
 	}
 	all := eval[[]drawing](t, b, drawings)
-	// Ratios, trade-off, two latencies, three distributions, failures, jobs and load, and
-	// of the arms 3 timelines and 4 panels of servers.
-	if len(all) != 10+3+4 {
-		t.Errorf("%d charts, want 17", len(all))
+	for id := range want {
+		if !slices.ContainsFunc(all, func(d drawing) bool { return d.ID == id }) {
+			t.Errorf("no chart %s", id)
+		}
+	}
+	// Those above, two more latencies, two more distributions, and the other timelines and
+	// panels of servers.
+	if len(all) != len(want)+2+2+1+2 {
+		t.Errorf("%d charts, want %d", len(all), len(want)+7)
 	}
 	for _, d := range all {
 		if d.Series == 0 || d.Width < 300 || d.Height < 150 || d.Shapes < 4 {
@@ -259,8 +287,17 @@ func everyChartDraws(t *testing.T, browser context.Context) {
 	save(t, b, "light.png")
 }
 
+func chartIsDrawnWhenItComesIntoView(t *testing.T, browser context.Context) {
+	b := show(t, browser, fixture(), screen(1200, 900))
+	if n := eval[int](t, b, `document.querySelectorAll('#chart-load svg').length`); n != 0 {
+		t.Error("a chart far below the screen is drawn")
+	}
+	eval[bool](t, b, `document.getElementById('chart-load').scrollIntoView(), true`)
+	b.do(t, chromedp.WaitReady(chromedp.CSS("#chart-load svg")))
+}
+
 func foldedChartIsDrawnWhenOpened(t *testing.T, browser context.Context) {
-	b := open(t, browser, sweep(), nil)
+	b := show(t, browser, sweep(), nil)
 	drawn := func() bool {
 		return eval[bool](t, b, `document.querySelector('#chart-timeline-4 svg') !== null`)
 	}
@@ -300,7 +337,8 @@ func scheme(name string) func(context.Context) error {
 const oneChart = `(document.querySelector('#chart-ttft svg') || { outerHTML: '' }).outerHTML`
 
 func chartsAreDrawnAnewInTheDark(t *testing.T, browser context.Context) {
-	b := open(t, browser, fixture(), scheme("light"))
+	b := show(t, browser, fixture(), scheme("light"))
+	drawAll(t, b, 1200)
 	if !eval[bool](t, b, oneChart+`.includes('#0072b2')`) {
 		t.Fatal("the light chart has no light blue bars")
 	}
@@ -311,7 +349,7 @@ func chartsAreDrawnAnewInTheDark(t *testing.T, browser context.Context) {
 	if got := eval[string](t, b, `getComputedStyle(document.body).backgroundColor`); got != "rgb(20, 23, 27)" {
 		t.Errorf("the page is %s in the dark", got)
 	}
-	b.do(t, chromedp.WaitReady(chromedp.CSS("html[data-drawn]")))
+	drawAll(t, b, 1200)
 	if n := eval[int](t, b, `document.querySelectorAll('.chart').length - document.querySelectorAll('.chart svg').length`); n != 0 {
 		t.Errorf("%d charts without a drawing after the change", n)
 	}
@@ -344,7 +382,7 @@ func summaryIsCopiedWithoutClipboard(t *testing.T, browser context.Context) {
 // copies presses the button of a source after prepare, which leaves what is copied in window.taken.
 func copies(t *testing.T, browser context.Context, source, prepare, want string) {
 	t.Helper()
-	b := open(t, browser, fixture(), nil)
+	b := show(t, browser, fixture(), nil)
 	eval[bool](t, b, prepare)
 	button := `button[data-copy="` + source + `"]`
 	b.do(t, chromedp.Click(chromedp.CSS(button)))
@@ -355,14 +393,20 @@ func copies(t *testing.T, browser context.Context, source, prepare, want string)
 }
 
 func hostileNamesAreText(t *testing.T, browser context.Context) {
-	b := open(t, browser, hostile(), nil)
+	results, beside := hostile(t)
+	b := openPage(t, browser, htmlBeside(t, results, beside), nil)
+	drawAll(t, b, 1200)
 	// The tooltip is the one place where ECharts writes HTML.
 	eval[bool](t, b, `Array.from(document.querySelectorAll('.chart')).every(function (box) {
 		var chart = echarts.getInstanceByDom(box);
-		chart.getOption().series.forEach(function (s, i) { chart.dispatchAction({ type: 'showTip', seriesIndex: i, dataIndex: 1 }); });
+		chart.getOption().series.forEach(function (s, i) {
+			[0, 1].forEach(function (k) { chart.dispatchAction({ type: 'showTip', seriesIndex: i, dataIndex: k }); });
+		});
 		return true; })`)
-	until(t, b, `document.querySelector('#chart-timeline-0').textContent.includes("document.title='PWNED'")`)
-	if got := eval[string](t, b, `document.title`); got != label(hostile().Experiment.Name) {
+	for _, id := range []string{"timeline-0", "servers-0", "cdf-ttft"} {
+		until(t, b, `document.querySelector('#chart-`+id+`').textContent.includes("document.title='PWNED'")`)
+	}
+	if got := eval[string](t, b, `document.title`); got != label(results.Experiment.Name) {
 		t.Errorf("the title is %q", got)
 	}
 	if n := eval[int](t, b, `document.querySelectorAll('img, iframe, object, a[href^="javascript"]').length`); n != 0 {
@@ -380,7 +424,7 @@ func hostileNamesAreText(t *testing.T, browser context.Context) {
 }
 
 func tablesAreThereWithoutScripts(t *testing.T, browser context.Context) {
-	b := open(t, browser, fixture(), func(ctx context.Context) error {
+	b := show(t, browser, fixture(), func(ctx context.Context) error {
 		_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 		return err
 	})

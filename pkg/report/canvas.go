@@ -28,6 +28,7 @@ type scaleAxis struct {
 	Log      bool
 	Hidden   bool // the numbers, which stand at a panel below
 	Open     bool // it ends where it ends: no number there
+	Inner    bool // neither end has a number
 	Names    []string
 }
 
@@ -42,6 +43,7 @@ type mark struct {
 	Step    bool
 	Area    bool
 	Faint   bool // drawn, but not in the tooltip
+	Symbol  int  // size of the points, 0 for none
 }
 
 func newCanvas(trigger string) *canvas { return &canvas{trigger: trigger} }
@@ -65,13 +67,22 @@ func (a scaleAxis) option(index int, horizontal bool) map[string]any {
 	o := map[string]any{"gridIndex": index, "type": "value",
 		"axisLabel": map[string]any{"show": !a.Hidden, "formatter": "{value}" + a.Unit, "hideOverlap": true},
 		"axisLine":  map[string]any{"onZero": false, "show": horizontal}}
+	if a.Name != "" {
+		o["name"], o["nameLocation"], o["nameGap"] = a.Name, "middle", 28
+		if !horizontal {
+			o["nameGap"] = 46
+		}
+	}
 	if a.Names != nil {
-		o["type"], o["data"], o["inverse"] = "category", a.Names, true
+		o["type"], o["data"], o["inverse"] = "category", a.Names, !horizontal
 		o["axisLabel"] = map[string]any{"show": !a.Hidden, "interval": 0, "width": 168, "overflow": "truncate"}
 		return o
 	}
 	if a.Open {
 		o["axisLabel"].(map[string]any)["showMaxLabel"], o["axisLabel"].(map[string]any)["showMinLabel"] = false, a.Min == 0
+	}
+	if a.Inner {
+		o["axisLabel"].(map[string]any)["showMaxLabel"], o["axisLabel"].(map[string]any)["showMinLabel"] = false, false
 	}
 	if a.Log {
 		o["type"] = "log"
@@ -85,12 +96,6 @@ func (a scaleAxis) option(index int, horizontal bool) map[string]any {
 	if a.Step > 0 && !a.Log {
 		o["interval"] = rounded(a.Step)
 	}
-	if a.Name != "" {
-		o["name"], o["nameLocation"], o["nameGap"] = a.Name, "middle", 28
-		if !horizontal {
-			o["nameGap"] = 46
-		}
-	}
 	return o
 }
 
@@ -103,6 +108,9 @@ func (c *canvas) line(panel int, name, colour string, points [][2]float64, m mar
 	s := map[string]any{
 		"type": "line", "name": name, "xAxisIndex": panel, "yAxisIndex": panel, "data": points,
 		"showSymbol": false, "symbol": "none", "lineStyle": style, "itemStyle": map[string]any{"color": colour},
+	}
+	if m.Symbol > 0 {
+		s["showSymbol"], s["symbol"], s["symbolSize"] = true, "circle", m.Symbol
 	}
 	if m.Step {
 		s["step"] = "end"

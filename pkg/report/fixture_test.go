@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"bgbench/pkg/analysis"
 	"bgbench/pkg/spec"
@@ -478,57 +479,6 @@ func fixtureCompare(arm *analysis.ArmResult, base analysis.ArmResult, verdict st
 	}
 }
 
-// hostile is the fixture with names and texts that try to break out of the page.
-func hostile() analysis.Results {
-	r := fixture()
-	attack := `</script><script>document.title='PWNED'</script>`
-	rename := map[string]string{
-		"s1-no-gateway":      attack,
-		"s2-ungated":         `"'><img src=x onerror="document.title='PWNED'">{b} | *bold* [link](javascript:alert(1))` + "\u202eevil\u200f",
-		"s6-low-concurrency": strings.Repeat("x", 10_000),
-	}
-	for from, to := range rename {
-		for i := range r.Arms {
-			if r.Arms[i].Name == from {
-				r.Arms[i].Name, r.Arms[i].Description = to, to
-			}
-		}
-		for i := range r.Cells {
-			if r.Cells[i].Arm == from {
-				r.Cells[i].Arm = to
-			}
-		}
-		for i := range r.Experiment.Arms {
-			if r.Experiment.Arms[i].Name == from {
-				r.Experiment.Arms[i].Name = to
-			}
-		}
-	}
-	r.Experiment.Name, r.Experiment.Question, r.Experiment.Profile.Name = attack, attack+"\u2028"+strings.Repeat("y", 10_000), attack
-	r.Warnings = append(r.Warnings, analysis.Warning{Arm: attack, Trial: 1, Message: attack + "\n# heading\n| a | b |"})
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		c.Dir, c.Clock = attack, attack
-		c.Checks = append(c.Checks, analysis.Check{Name: attack, Evidence: attack})
-		for j := range c.Curves {
-			c.Curves[j].Source = attack
-			if strings.HasPrefix(c.Curves[j].Name, "job:") {
-				c.Curves[j].Name = "job:" + attack + c.Curves[j].Name
-			}
-		}
-		for j := range c.Jobs {
-			c.Jobs[j].Job, c.Jobs[j].Status = attack+c.Jobs[j].Job, attack
-		}
-		c.Versions = map[string]any{"versions": map[string]any{attack: attack}}
-	}
-	for i := range r.Arms {
-		for j := range r.Arms[i].Jobs {
-			r.Arms[i].Jobs[j].Job, r.Arms[i].Jobs[j].CompletionS.Reason = attack, attack
-		}
-	}
-	return r
-}
-
 // TestFixture holds testdata/results.json, which other tests read, against its
 // generator.
 func TestFixture(t *testing.T) {
@@ -551,7 +501,7 @@ func TestFixture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(fixture(), got); diff != "" {
+	if diff := cmp.Diff(fixture(), got, cmpopts.IgnoreUnexported(analysis.Results{})); diff != "" {
 		t.Errorf("%s differs from its generator (go test -update writes it):\n%s", path, diff)
 	}
 }

@@ -42,7 +42,7 @@ func forest(s study) (section, error) {
 		b := forestBlock{title: metricName(key)}
 		for _, a := range s.Arms {
 			if c, ok := a.Against[key]; ok && c.Verdict != "" && c.Ratio != nil {
-				b.rows = append(b.rows, ratioRow{a.Tag, times(*c.Ratio) + ", " + c.Verdict, *c.Ratio, c.Low, c.High, s.trialRatios(a, key), c})
+				b.rows = append(b.rows, ratioRow{a.Tag, times(*c.Ratio) + ", " + label(c.Verdict), *c.Ratio, c.Low, c.High, s.trialRatios(a, key), c})
 			}
 		}
 		if b.rows != nil {
@@ -113,7 +113,7 @@ func forestFigure(id string, blocks []forestBlock, margin float64) (figure, erro
 		for j, r := range b.rows {
 			names[j] = shortened(r.arm.Label(), barsName)
 			m := map[string]any{"median": rounded(r.ratio), "text": r.text, "color": r.arm.colour()}
-			row := []string{b.title, r.arm.Label(), times(r.ratio), dash, "", fmt.Sprint(r.comparison.Pairs), r.comparison.Verdict}
+			row := []string{b.title, r.arm.Label(), times(r.ratio), dash, "", fmt.Sprint(r.comparison.Pairs), label(r.comparison.Verdict)}
 			if r.low != nil && r.high != nil {
 				m["min"], m["max"] = rounded(max(*r.low, from)), rounded(min(*r.high, to))
 				row[3] = times(*r.low) + "–" + times(*r.high)
@@ -141,7 +141,7 @@ func forestFigure(id string, blocks []forestBlock, margin float64) (figure, erro
 		c.add(area)
 		c.add(level(panel, 1, "", true))
 		c.add(map[string]any{
-			"type": "custom", "renderItem": "bgRatios", "xAxisIndex": panel, "yAxisIndex": panel, "data": data, "silent": true, "z": 5,
+			"type": "custom", "renderItem": "bgMarks", "xAxisIndex": panel, "yAxisIndex": panel, "data": data, "silent": true, "z": 5,
 			"itemPayload": map[string]any{"marks": marks, "ink": map[string]string{"color": "--ink"}, "paper": map[string]string{"color": "--paper"}},
 		})
 		y += height + forestHead + forestGap

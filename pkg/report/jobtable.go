@@ -25,6 +25,7 @@ func (s study) jobTable() []jobRow {
 					cellRow: cellRow{Arm: a.Tag, Trial: c.Trial, Valid: c.Valid, Cols: []entry{
 						{Text: label(j.Status)}, {Text: count(j.Total)}, {Text: count(j.Completed)}, {Text: count(j.Failed)},
 						{Text: done, Title: prose(j.CompletionS.Reason)}, {Text: clock(j.WindowS)},
+						clockEntry(j.WaitS), clockEntry(j.MarginS), value(j.InWindow, "ratio"),
 					}},
 					Job: label(j.Job), Met: j.Met, Reason: missedBecause(j),
 				})
@@ -35,6 +36,15 @@ func (s study) jobTable() []jobRow {
 		}
 	}
 	return rows
+}
+
+// clockEntry is a length of time, or a dash with the reason.
+func clockEntry(v analysis.Value) entry {
+	e := value(v, "s")
+	if v.Value != nil {
+		e.Text = clock(*v.Value)
+	}
+	return e
 }
 
 // missedBecause says why a job did not keep its promise, empty if it did.
@@ -49,7 +59,7 @@ func missedBecause(j analysis.JobSummary) string {
 	case *j.CompletionS.Value > j.WindowS:
 		return "completed after its window"
 	case j.Failed > 0:
-		return count(j.Failed) + " failed lines"
+		return analysis.Plural(int(j.Failed), "failed line")
 	}
 	return "not met"
 }

@@ -31,7 +31,17 @@ func Markdown(w io.Writer, results analysis.Results) error {
 		b.WriteString("\n")
 	}
 	a := s.answer()
-	fmt.Fprintf(&b, "**Answer.** %s\n\n", escape(strings.TrimSpace(a.Interactive+" "+a.Batch+" "+a.Evictions)))
+	fmt.Fprintf(&b, "**Answer.** %s\n\n", escape(a.Interactive+" "+a.Batch))
+	for _, f := range a.Found {
+		verdict := ""
+		if f.Verdict != "" {
+			verdict = f.Verdict + ": "
+		}
+		fmt.Fprintf(&b, "- **%s**: %s\n", escape(f.Arm.Label()), escape(verdict+f.Text))
+	}
+	if a.Found != nil {
+		b.WriteString("\n")
+	}
 	b.WriteString(s.summaryMarkdown())
 	fmt.Fprintf(&b, "\n%d of %s valid · target %s · profile %s · %s\n", v.Valid, analysis.Plural(v.Total, "cell"),
 		escape(targetName(s.Experiment.Target)), escape(label(s.Experiment.Profile.Name)),

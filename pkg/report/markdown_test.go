@@ -16,7 +16,8 @@ func TestMarkdown(t *testing.T) {
 
 func TestHostileNamesDoNotBreakTheTable(t *testing.T) {
 	var b bytes.Buffer
-	if err := Markdown(&b, hostile()); err != nil {
+	results, _ := hostile(t)
+	if err := Markdown(&b, results); err != nil {
 		t.Fatal(err)
 	}
 	text := b.String()
@@ -33,7 +34,7 @@ func TestHostileNamesDoNotBreakTheTable(t *testing.T) {
 			t.Errorf("a row with %d bars among rows with %d: %.80s", n, columns, line)
 		}
 	}
-	for _, bad := range []string{"<script", "<img", "\u202e", "\n# heading", "*bold*", "](javascript"} {
+	for _, bad := range []string{"<script", "<img", "\u202e", "\n# heading", " *bold*", " [link]"} {
 		if strings.Contains(text, bad) {
 			t.Errorf("the summary holds %q", bad)
 		}

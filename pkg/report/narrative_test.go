@@ -10,7 +10,7 @@ import (
 // told is everything that the page says in sentences of its own.
 func told(r analysis.Results) string {
 	a := newStudy(r).answer()
-	return strings.ReplaceAll(a.Interactive+" "+a.Batch+" "+a.Evictions, "\u00a0", " ")
+	return strings.ReplaceAll(a.Interactive+" "+a.Batch, "\u00a0", " ")
 }
 
 // each edits every comparison of the fixture.
@@ -44,7 +44,7 @@ func TestNarrativeFollowsTheData(t *testing.T) {
 		t.Errorf("of inverted verdicts it says: %s", inverted)
 	}
 	null := told(each(func(c *analysis.Comparison) { *c = analysis.Comparison{Reason: "no trial has both values"} }))
-	if !strings.Contains(null, "allows no conclusion for s1-no-gateway (no trial has both values, n = 0)") ||
+	if !strings.Contains(null, "(n = 0) allows no conclusion for s1-no-gateway (no trial has both values)") ||
 		strings.Contains(null, "protected") || strings.Contains(null, "degraded") {
 		t.Errorf("of null data it says: %s", null)
 	}
@@ -55,7 +55,7 @@ func TestNarrativeFollowsTheData(t *testing.T) {
 			r.Arms[i].Jobs[j].Met = r.Arms[i].Jobs[j].Trials - r.Arms[i].Jobs[j].Met
 		}
 	}
-	met, missed := "Every line of every batch job was done within its window in ", "missed their windows in "
+	met, missed := "every line of every batch job was done within its window in ", "missed their windows in "
 	_, before, _ := strings.Cut(as, met)
 	_, after, _ := strings.Cut(told(r), missed)
 	if !strings.HasPrefix(before, "s1-no-gateway") || !strings.Contains(after, "s1-no-gateway") {
@@ -68,20 +68,6 @@ func TestNarrativeFollowsTheData(t *testing.T) {
 	}
 }
 
-func TestCostsOfManyArmsAreToldOnce(t *testing.T) {
-	comparisons := make([]analysis.Comparison, severalArms)
-	for i := range comparisons {
-		comparisons[i] = compared(1.02, analysis.VerdictProtected)
-	}
-	s := verdicts(0.1, comparisons...)
-	s.Arms[1].Against["burst/interactive/itl/p95"] = compared(1.3, analysis.VerdictDegraded)
-	s.Arms[3].Against["burst/interactive/itl/p95"] = compared(1.5, analysis.VerdictDegraded)
-	got := strings.ReplaceAll(s.interactiveSentence(), "\u00a0", " ")
-	if want := ". Interactive ITL p95 in burst is degraded in x (×1.30, n = 3) and z (×1.50, n = 3)."; !strings.HasSuffix(got, want) {
-		t.Errorf("\n got %s\nwant …%s", got, want)
-	}
-}
-
 func TestEvictionsAreToldWithWhatBecameOfThem(t *testing.T) {
 	value := func(v float64) analysis.Value { return measured(v, 1) }
 	for _, c := range []struct {
@@ -91,18 +77,18 @@ func TestEvictionsAreToldWithWhatBecameOfThem(t *testing.T) {
 		want  string
 	}{
 		{"lines that can be followed", analysis.BatchSummary{Evicted: &analysis.EvictedWork{Issued: value(5), Lines: value(4), OneResult: value(4)}}, value(900),
-			"e evicted 5 requests (n = 1; 4 of 4 evicted lines had exactly one final result; 900 tokens were computed again)."},
+			"5 evictions over n = 1; 4 of 4 evicted lines had exactly one final result; 900 tokens were computed again"},
 		{"a batch gateway hides attempts", analysis.BatchSummary{Evicted: &analysis.EvictedWork{Issued: value(5)}}, missing("x"),
-			"e evicted 5 requests (n = 1; no line was lost or has two results)."},
+			"5 evictions over n = 1; no line was lost or has two results"},
 		{"lines that were lost", analysis.BatchSummary{Evicted: &analysis.EvictedWork{Issued: value(5)}, Lines: analysis.Accounting{Lost: 2}}, missing("x"),
-			"e evicted 5 requests (n = 1; 2 lines lost or with two results)."},
-		{"none", analysis.BatchSummary{Evicted: &analysis.EvictedWork{Issued: value(0)}}, value(0), "e evicted 0 requests (n = 1)."},
+			"5 evictions over n = 1; 2 lines lost or with two results"},
+		{"none", analysis.BatchSummary{Evicted: &analysis.EvictedWork{Issued: value(0)}}, value(0), "0 evictions over n = 1"},
 		{"an arm that cannot evict", analysis.BatchSummary{}, value(0), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStudy(analysis.Results{Arms: []analysis.ArmResult{{Name: "e"}},
 				Cells: []analysis.CellResult{{Arm: "e", Trial: 1, Valid: true, Batch: c.batch, Tokens: analysis.TokenSummary{Redone: c.redid}}}})
-			if got := strings.ReplaceAll(s.evictionSentence(), "\u00a0", " "); got != c.want {
+			if got := strings.ReplaceAll(s.Arms[0].evictionsTold(), "\u00a0", " "); got != c.want {
 				t.Errorf("\n got %s\nwant %s", got, c.want)
 			}
 		})

@@ -22,7 +22,8 @@ func html(t *testing.T, results analysis.Results) string {
 }
 
 func TestSections(t *testing.T) {
-	p, err := newPage(fixture(), Beside{})
+	r, beside := everything()
+	p, err := newPage(r, beside)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func TestSections(t *testing.T) {
 		})
 	}
 	for _, section := range []string{
-		"reproduce", "header", "warnings", "answer", "summary", "latencies", "timelines", "servers", "phases", "jobs",
+		"reproduce", "header", "warnings", "answer", "summary", "latencies", "timelines", "servers", "mechanisms", "phases", "jobs",
 		"accounting", "cells", "configuration", "reading", "glossary",
 	} {
 		t.Run(section, func(t *testing.T) {
@@ -116,7 +117,8 @@ func TestPageCarriesTheLicences(t *testing.T) {
 }
 
 func TestHostileNamesStayText(t *testing.T) {
-	page := html(t, hostile())
+	results, beside := hostile(t)
+	page := htmlBeside(t, results, beside)
 	library := asset(t, "assets/echarts/echarts.min.js")
 	own := strings.Replace(page, library, "", 1)
 	if n := strings.Count(strings.ToLower(own), "<script"); n != len(regexp.MustCompile(`<script( type="application/json"[^>]*)?>`).FindAllString(own, -1)) {
@@ -125,11 +127,16 @@ func TestHostileNamesStayText(t *testing.T) {
 	if strings.Count(own, "<script") != strings.Count(strings.ToLower(own), "</script>") {
 		t.Error("a name closed a script element")
 	}
+	// Inside the YAML of the configuration a name stands as it is, escaped.
+	shown := withoutPre(own)
 	for _, bad := range []string{"<img", "<script>document.title", "\u202e", "\u200f", "\u2028", `href="javascript:`} {
-		// Inside the YAML of the configuration a name stands as it is, escaped.
-		if where := strings.Index(withoutPre(own), bad); where >= 0 {
-			t.Errorf("the page holds %q: %q", bad, own[max(0, where-60):where+60])
+		if where := strings.Index(shown, bad); where >= 0 {
+			t.Errorf("the page holds %q: %q", bad, shown[max(0, where-60):where+60])
 		}
+	}
+	// Of a long text no more is shown than there is room for.
+	if where := strings.Index(shown, strings.Repeat("x", maxProse+1)); where >= 0 {
+		t.Errorf("a text of 10,000 characters is shown whole: %q", shown[max(0, where-60):where+60])
 	}
 }
 

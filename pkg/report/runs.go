@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"bgbench/pkg/analysis"
 )
@@ -43,6 +44,12 @@ func runs(s study) (section, error) {
 				}
 				e := r.Results.Arms[i].Metrics[m.key]
 				any = any || e.Median != nil
+				if differs := analysis.OtherWorkload(a.Name, r.Results, s.Results); differs != "" {
+					cell := estimateEntry(e, nil)
+					cell.Small, cell.Title = strings.TrimSpace(cell.Small+" other workload"), prose(differs)
+					row.Cells = append(row.Cells, cell)
+					continue
+				}
 				row.Cells = append(row.Cells, estimateEntry(e, a.Metrics[m.key].Median))
 			}
 			if any {
@@ -53,7 +60,51 @@ func runs(s study) (section, error) {
 			one.Tables = append(one.Tables, t)
 		}
 	}
+	one.Note = strings.Join(s.Apart(s.Results), " ")
 	return one, nil
+}
+
+// Apart says, run by run, in what the runs beside results are not of the same experiment: a
+// sentence each. No ratio is made of arms whose workloads differ.
+func (b Beside) Apart(results analysis.Results) []string {
+	var said []string
+	for _, r := range b.Runs {
+		var parts []string
+		differing, arms := map[string][]string{}, 0
+		var order []string
+		for _, a := range results.Arms {
+			if !slices.ContainsFunc(r.Results.Arms, func(other analysis.ArmResult) bool { return other.Name == a.Name }) {
+				continue
+			}
+			arms++
+			if differs := analysis.OtherWorkload(a.Name, r.Results, results); differs != "" {
+				if differing[differs] == nil {
+					order = append(order, differs)
+				}
+				differing[differs] = append(differing[differs], label(a.Name))
+			}
+		}
+		for _, differs := range order {
+			of := ""
+			if len(differing[differs]) < arms {
+				of = " in " + list(differing[differs])
+			}
+			parts = append(parts, "another workload"+of+", so that no ratio is given: "+prose(differs))
+		}
+		if arms == 0 {
+			parts = append(parts, "no arm of the same name")
+		}
+		if was, is := r.Results.Experiment.Question, results.Experiment.Question; was != is {
+			parts = append(parts, "another question: "+prose(was))
+		}
+		if was, is := r.Results.Experiment.Target, results.Experiment.Target; was != is {
+			parts = append(parts, "another target: "+targetName(was)+", here "+targetName(is))
+		}
+		if parts != nil {
+			said = append(said, label(r.Name)+" has "+strings.Join(parts, "; ")+".")
+		}
+	}
+	return said
 }
 
 // estimateEntry is a median with its range and the change from another one.

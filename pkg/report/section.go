@@ -40,10 +40,10 @@ type composer func(study) (section, error)
 // Sections that are composed of figures, in the order of the page. To add a figure is to
 // add its file and its name here.
 var (
-	verdictSections  = []composer{forest, tradeOff, sweepCurves, rateCurves, steps, suite, runs}
-	latencySections  = []composer{cdfs, goodput, failures}
-	progressSections = []composer{completions}
-	loadSections     = []composer{load, agreement}
+	verdictSections  = []composer{forest, tradeOff, sweepCurves, heatMaps, rateCurves, steps, suite, runs}
+	latencySections  = []composer{cdfs, cycles, intervals, goodput, failures}
+	progressSections = []composer{completions, deadlineOrder}
+	loadSections     = []composer{queues, infrastructure, load, agreement, tokenCounts}
 )
 
 // compose makes those sections that have something to show.

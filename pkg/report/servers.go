@@ -32,6 +32,14 @@ var knownGauges = [...]gauge{
 	{"llm_d_epp_flow_control_revocations_issued_total", "evictions so far", false},
 	{"processor_inflight_requests", "in flight from the batch gateway", false},
 	{"llm_d_async_async_inflight_requests", "in flight from the async processor", false},
+	{"llm_d_epp_inflight_requests", "requests in flight at the router", false},
+	{"llm_d_epp_inflight_tokens", "tokens in flight at the router", false},
+	{"vllm:num_preemptions_total", "preemptions", false},
+	{"vllm:generation_tokens_total", "tokens generated", false},
+	{"vllm:prompt_tokens_total", "prompt tokens", false},
+	{aimdDecreases, "AIMD decreases", false},
+	{aimdIncreases, "AIMD increases", false},
+	{"llm_d_async_async_request_retries_total", "retries of the async processor", false},
 }
 
 func gaugeOf(name string) (gauge, int) {
@@ -169,6 +177,22 @@ func events(cell analysis.CellResult, name string, axis timeAxis, factor float64
 		"symbolSize": 6, "silent": true, "z": 6, "tooltip": map[string]any{"show": false}, "itemStyle": map[string]any{"color": "--ink", "opacity": 0.75}}
 }
 
+// ownAxis is how much higher the highest arm may be before another one has an axis of its
+// own: on the common one nothing of it could be seen.
+const ownAxis = 20
+
+func highest(cell analysis.CellResult, name string) float64 {
+	most := 0.0
+	for _, curve := range cell.Curves {
+		if curve.Name == name {
+			for _, p := range curve.Points {
+				most = max(most, p[1])
+			}
+		}
+	}
+	return most
+}
+
 func hasCurve(c analysis.CellResult, names []string) bool {
 	return slices.ContainsFunc(c.Curves, func(curve analysis.Curve) bool {
 		return slices.Contains(names, curve.Name) && isGauge(curve)
@@ -208,7 +232,12 @@ func serverPanels(id string, a arm, cell analysis.CellResult, idle string, names
 			}
 		}
 		y := panel * (panelHeight + panelGap)
-		texts = append(texts, chartText(g.title, "0", px(y+3), false))
+		title := g.title
+		if own := highest(cell, name); !g.share && own > 0 && own < top[name]/ownAxis {
+			end, _ = axisEnd(1.02 * own)
+			title += ", on an axis of its own"
+		}
+		texts = append(texts, chartText(title, "0", px(y+3), false))
 		chart.SetGlobalOptions(charts.WithGridOpts(opts.Grid{
 			Left: "48", Right: "14", Top: px(y + panelGap - 6), Height: px(panelHeight)}))
 		chart.ExtendXAxis(axis.option(panel, panel == len(present)-1))

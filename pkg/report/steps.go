@@ -22,7 +22,7 @@ func steps(s study) (section, error) {
 				continue
 			}
 			row := tableRow{Cells: []entry{word(metricName(c.Key)), numberOr(c.From, c.Unit, c.Comparison.Reason), numberOr(c.To, c.Unit, c.Comparison.Reason),
-				word(dash), word(dash), word(dash), {Text: c.Word, Pill: pillOf(c.Word)}}}
+				word(dash), word(dash), word(dash), {Text: label(c.Word), Pill: pillOf(c.Word)}}}
 			if c.Comparison.Ratio != nil {
 				row.Cells[3].Text = times(*c.Comparison.Ratio)
 			}

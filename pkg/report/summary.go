@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"bgbench/pkg/analysis"
@@ -45,11 +46,11 @@ type summaryCell struct {
 
 // summaryJob is the end of one job: A ✓ 20m/30m.
 type summaryJob struct {
-	Job    string
-	Met    bool
-	Text   string
-	Reason string
-	Note   int // 1-based number of the footnote that says the reason
+	Job  string
+	Met  bool
+	Text string
+	Why  string // it was not met, in short
+	Note int    // 1-based number of the footnote that says it at length
 }
 
 func (s study) summary() summary {
@@ -107,7 +108,7 @@ func (t *summary) value(a arm, key string) summaryCell {
 		if c.Ratio != nil {
 			cell.Change = change(*c.Ratio)
 		}
-		cell.Verdict = c.Verdict
+		cell.Verdict = label(c.Verdict)
 	}
 	return cell
 }
@@ -139,9 +140,9 @@ func (t *summary) jobs(a arm) summaryCell {
 	}
 	cell := summaryCell{}
 	for _, j := range a.Jobs {
-		job := jobOutcome(j)
-		if job.Reason != "" {
-			job.Note = t.note(job.Reason)
+		job := jobOutcome(a, j)
+		if j.CompletionS.Median == nil && j.CompletionS.Reason != "" {
+			job.Note = t.note(j.CompletionS.Reason)
 		}
 		cell.Jobs = append(cell.Jobs, job)
 	}
@@ -149,21 +150,57 @@ func (t *summary) jobs(a arm) summaryCell {
 }
 
 // jobOutcome is one job over trials; it is met only if every trial met it.
-func jobOutcome(j analysis.ArmJob) summaryJob {
+func jobOutcome(a arm, j analysis.ArmJob) summaryJob {
 	out := summaryJob{Job: label(j.Job), Met: j.Trials > 0 && j.Met == j.Trials}
 	done := dash
 	if j.CompletionS.Median != nil {
 		done = clock(*j.CompletionS.Median)
 	}
 	out.Text = done + "/" + clock(j.WindowS)
-	switch {
-	case out.Met:
-	case j.Trials == 0:
-		out.Reason = "no valid trial"
-	case j.CompletionS.Median == nil && j.CompletionS.Reason != "":
-		out.Reason = prose(j.CompletionS.Reason)
-	default:
-		out.Reason = fmt.Sprintf("met in %d of %s", j.Met, analysis.Plural(j.Trials, "trial"))
+	if out.Met {
+		return out
+	}
+	if j.Trials == 0 {
+		out.Why = "no valid trial"
+		return out
+	}
+	lines, late, unfinished := 0, 0, 0
+	fewest, most, total := int64(math.MaxInt64), int64(0), int64(0)
+	for _, c := range a.valid() {
+		for _, one := range c.Jobs {
+			switch {
+			case one.Job != j.Job || one.Met:
+			case one.CompletionS.Value == nil:
+				unfinished++
+			case failedLines(one):
+				lines++
+				fewest, most, total = min(fewest, one.Failed), max(most, one.Failed), max(total, one.Total)
+			default:
+				late++
+			}
+		}
+	}
+	var parts []string
+	in := func(n int, what string) {
+		switch {
+		case n == 0:
+		case n == j.Trials:
+			parts = append(parts, what)
+		default:
+			parts = append(parts, fmt.Sprintf("%s in %d of %s", what, n, analysis.Plural(j.Trials, "trial")))
+		}
+	}
+	if lines > 0 {
+		failed := count(fewest)
+		if most > fewest {
+			failed += "–" + count(most)
+		}
+		in(lines, failed+" of "+count(total)+" lines failed")
+	}
+	in(late, "late")
+	in(unfinished, "unfinished")
+	if out.Why = strings.Join(parts, "; "); out.Why == "" {
+		out.Why = fmt.Sprintf("met in %d of %s", j.Met, analysis.Plural(j.Trials, "trial"))
 	}
 	return out
 }
@@ -190,6 +227,9 @@ func (c summaryCell) plain() string {
 				mark = "✗"
 			}
 			text := j.Job + " " + mark + " " + j.Text
+			if j.Why != "" {
+				text += " (" + j.Why + ")"
+			}
 			if j.Note > 0 {
 				text += fmt.Sprintf(" [%d]", j.Note)
 			}

@@ -49,7 +49,7 @@ func tradeOff(s study) (section, error) {
 	}
 	unit, factor := secondsUnit(high)
 	y := scaleAxis{Unit: "\u00a0" + unit}
-	if y.Min, y.Max = decades(low*factor/1.15, high*factor*1.15); y.Max > narrow*y.Min {
+	if y.Min, y.Max = decades(low*factor/1.15, high*factor*1.15); y.Max > 4*y.Min {
 		y.Log = true
 	} else { // little between them: the distance from nothing says more
 		y.Min = 0
@@ -74,12 +74,16 @@ func tradeOff(s study) (section, error) {
 	if len(best) > 1 && !s.pointed() {
 		c.line(panel, "", "--axis", best, mark{Width: 1.5, Opacity: 1, Dash: "dashed", Faint: true})
 	}
+	room := 28 // characters of a name beside its dot
+	if s.many() {
+		room = 15
+	}
 	for i, p := range points {
 		name := p.arm.Tag.Label()
 		c.dots(panel, name, p.arm.Tag.colour(), scaledPoints(p.arm.trialPoints(batch, key), 1, factor), 5,
 			map[string]any{"silent": true, "tooltip": map[string]any{"show": false}, "z": 4,
 				"itemStyle": map[string]any{"color": p.arm.Tag.colour(), "opacity": 0.45}})
-		c.dots(panel, name, p.arm.Tag.colour(), []any{map[string]any{"name": shortened(name, 28), "value": [2]float64{rounded(p.x), rounded(p.y * factor)}}}, 13,
+		c.dots(panel, name, p.arm.Tag.colour(), []any{map[string]any{"name": shortened(name, room), "value": [2]float64{rounded(p.x), rounded(p.y * factor)}}}, 13,
 			map[string]any{"itemStyle": map[string]any{"color": p.arm.Tag.colour(), "opacity": p.arm.Tag.opacity(), "borderColor": "--paper", "borderWidth": 1.5},
 				"labelLayout": map[string]any{"hideOverlap": true},
 				"label": map[string]any{"show": true, "formatter": "{b}", "position": []string{"right", "top", "bottom"}[i%3],

@@ -55,115 +55,106 @@
     };
   }
 
-  // One bar's whisker, its trials as dots, and the median as text beyond both.
-  function trials(params, api) {
+  // What stands over one row: the span with its ends, or in the colour of its arm with a
+  // square for the middle, then the trials as dots and a text beyond all of them.
+  function marks(params, api) {
     var payload = params.itemPayload;
     var mark = payload.marks[params.dataIndex];
     var category = api.value(1);
     var children = [];
     function at(x) { return api.coord([x, category]); }
-    var zero = at(0);
-    var right = zero[0];
+    var origin = at(api.value(0));
+    var right = origin[0];
+    function line(from, to, height, stroke, width) {
+      children.push({
+        type: 'line', shape: { x1: from[0], y1: from[1] - height, x2: to[0], y2: to[1] + height },
+        style: { stroke: stroke, lineWidth: width }
+      });
+    }
     if (mark.median !== undefined) { right = Math.max(right, at(mark.median)[0]); }
     if (mark.min !== undefined) {
       var low = at(mark.min), high = at(mark.max);
       right = Math.max(right, high[0]);
-      [[low, high, 0], [low, low, 5], [high, high, 5]].forEach(function (l) {
-        children.push({
-          type: 'line',
-          shape: { x1: l[0][0], y1: l[0][1] - l[2], x2: l[1][0], y2: l[1][1] + l[2] },
-          style: { stroke: payload.ink.color, lineWidth: 1.25 }
-        });
+      if (mark.color) {
+        line(low, high, 0, mark.color, 2.5);
+      } else {
+        line(low, high, 0, payload.ink.color, 1.25);
+        line(low, low, 5, payload.ink.color, 1.25);
+        line(high, high, 5, payload.ink.color, 1.25);
+      }
+    }
+    if (mark.color && mark.median !== undefined) {
+      var middle = at(mark.median);
+      children.push({
+        type: 'rect', shape: { x: middle[0] - 5, y: middle[1] - 5, width: 10, height: 10 },
+        style: { fill: mark.color, stroke: payload.paper.color, lineWidth: 1 }
       });
     }
     (mark.points || []).forEach(function (x) {
       var p = at(x);
       right = Math.max(right, p[0]);
       children.push({
-        type: 'circle', shape: { cx: p[0], cy: p[1], r: 2.6 },
+        type: 'circle', shape: { cx: p[0], cy: p[1], r: 2.5 },
         style: { fill: payload.paper.color, stroke: payload.ink.color, lineWidth: 1.1 }
       });
     });
     children.push({
-      type: 'text', x: right + 7, y: zero[1],
+      type: 'text', x: right + 8, y: origin[1],
       style: { text: mark.text, fill: payload.ink.color, fontSize: 11.5, fontFamily: family(), verticalAlign: 'middle' }
     });
     return { type: 'group', children: children };
   }
 
-  // One row of a forest plot: the interval, the trials above it, the mean ratio.
-  function ratios(params, api) {
+  // One tile of a heat map with what it says.
+  function tile(params, api) {
     var payload = params.itemPayload;
-    var mark = payload.marks[params.dataIndex];
-    var category = api.value(1);
-    var children = [];
-    function at(x) { return api.coord([x, category]); }
-    var middle = at(mark.median);
-    var right = middle[0];
-    if (mark.min !== undefined) {
-      var low = at(mark.min), high = at(mark.max);
-      right = Math.max(right, high[0]);
-      children.push({
-        type: 'line', shape: { x1: low[0], y1: low[1], x2: high[0], y2: high[1] },
-        style: { stroke: mark.color, lineWidth: 2.5 }
-      });
-    }
-    children.push({
-      type: 'rect', shape: { x: middle[0] - 5, y: middle[1] - 5, width: 10, height: 10 },
-      style: { fill: mark.color, stroke: payload.paper.color, lineWidth: 1 }
-    });
-    (mark.points || []).forEach(function (x) {
-      var p = at(x);
-      right = Math.max(right, p[0]);
-      children.push({
-        type: 'circle', shape: { cx: p[0], cy: p[1], r: 2.4 },
-        style: { fill: payload.paper.color, stroke: payload.ink.color, lineWidth: 1 }
-      });
-    });
-    children.push({
-      type: 'text', x: right + 9, y: middle[1],
-      style: { text: mark.text, fill: payload.ink.color, fontSize: 11.5, fontFamily: family(), verticalAlign: 'middle' }
+    var one = payload.tiles[params.dataIndex];
+    var middle = api.coord([api.value(0), api.value(1)]);
+    var size = api.size([1, 1]);
+    var children = [{
+      type: 'rect', shape: { x: middle[0] - size[0] / 2 + 1, y: middle[1] - size[1] / 2 + 1, width: size[0] - 2, height: size[1] - 2 },
+      style: { fill: one.fill.color, stroke: payload.line.color, lineWidth: one.hollow ? 1 : 0 }
+    }];
+    [[one.text, one.small ? -7 : 0, 13, 600], [one.small, 9, 11, 400]].forEach(function (t) {
+      if (t[0]) {
+        children.push({
+          type: 'text', x: middle[0], y: middle[1] + t[1],
+          style: { text: t[0], fill: one.ink.color, fontSize: t[2], fontWeight: t[3], fontFamily: family(), align: 'center', verticalAlign: 'middle' }
+        });
+      }
     });
     return { type: 'group', children: children };
   }
 
-  function draw() {
+  // A chart is drawn when it comes near the screen, which one in closed details never does
+  // until they are opened: a sweep has hundreds. To be printed all are drawn at once.
+  var look;
+  var near = new IntersectionObserver(function (entries) {
+    entries.forEach(function (e) { if (e.isIntersecting) { drawOne(e.target); } });
+    root.dataset.drawn = '';
+  }, { rootMargin: '300px 0px' });
+
+  function drawOne(box) {
+    near.unobserve(box);
+    if (echarts.getInstanceByDom(box) || box.closest('details:not([open])')) { return; }
+    var id = box.id.slice('chart-'.length);
+    var source = document.querySelector('script[data-chart="' + id + '"]');
+    var chart = echarts.init(box, look, { renderer: 'svg' });
+    chart.setOption(Object.assign({ animation: false }, paint(JSON.parse(source.textContent), '')));
+    charts.push(chart);
+    document.querySelectorAll('button[data-toggle="' + id + '"]').forEach(function (button) {
+      if (button.getAttribute('aria-pressed') === 'false') { toggle(chart, button); }
+    });
+  }
+
+  function draw(all) {
     charts.forEach(function (c) { c.dispose(); });
     charts = [];
-    drawVisible();
-  }
-
-  // A chart in closed details is drawn when they are opened: a sweep has hundreds. What is
-  // below the first screen is drawn when the page has been shown, or at once to be printed.
-  function drawVisible() {
-    drawAll(root.dataset.scheme ? Infinity : window.innerHeight);
-    clearTimeout(later);
-    later = setTimeout(drawNext, 0);
-  }
-
-  var later = 0;
-  function drawNext() {
-    if (drawAll(Infinity, 1)) { later = setTimeout(drawNext, 0); } else { root.dataset.drawn = ''; }
-  }
-
-  // Draws what begins above an edge, limit charts at most, and says whether it drew any.
-  function drawAll(edge, limit) {
-    var look = theme();
-    var drawn = 0;
+    look = theme();
     delete root.dataset.drawn;
-    document.querySelectorAll('script[data-chart]').forEach(function (source) {
-      var box = document.getElementById('chart-' + source.getAttribute('data-chart'));
-      if (drawn === limit || box.closest('details:not([open])') || echarts.getInstanceByDom(box)) { return; }
-      if (edge !== Infinity && box.getBoundingClientRect().top > edge) { return; }
-      drawn++;
-      var chart = echarts.init(box, look, { renderer: 'svg' });
-      chart.setOption(Object.assign({ animation: false }, paint(JSON.parse(source.textContent), '')));
-      charts.push(chart);
-      document.querySelectorAll('button[data-toggle="' + source.getAttribute('data-chart') + '"]').forEach(function (button) {
-        if (button.getAttribute('aria-pressed') === 'false') { toggle(chart, button); }
-      });
+    document.querySelectorAll('.chart').forEach(function (box) {
+      if (all) { drawOne(box); } else { near.unobserve(box); near.observe(box); }
     });
-    return drawn > 0;
   }
 
   function toggle(chart, button) {
@@ -213,21 +204,20 @@
     });
   });
 
-  echarts.registerCustomSeries('bgTrials', trials);
-  echarts.registerCustomSeries('bgRatios', ratios);
-  draw();
-  document.addEventListener('toggle', drawVisible, true); // it does not bubble
-  dark.addEventListener('change', draw);
+  echarts.registerCustomSeries('bgMarks', marks);
+  echarts.registerCustomSeries('bgTile', tile);
+  draw(false);
+  dark.addEventListener('change', function () { draw(false); });
   // Paper is light whatever the screen is, and narrower: a view box lets page.css
   // shrink the drawings to it.
   window.addEventListener('beforeprint', function () {
     root.dataset.scheme = 'light';
-    draw();
+    draw(true);
     document.querySelectorAll('.chart svg').forEach(function (svg) {
       svg.setAttribute('viewBox', '0 0 ' + svg.getAttribute('width') + ' ' + svg.getAttribute('height'));
     });
   });
-  window.addEventListener('afterprint', function () { delete root.dataset.scheme; draw(); });
+  window.addEventListener('afterprint', function () { delete root.dataset.scheme; draw(false); });
   var pending = 0;
   window.addEventListener('resize', function () {
     cancelAnimationFrame(pending);
