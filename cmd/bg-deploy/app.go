@@ -14,7 +14,7 @@ func run(ctx context.Context, env cli.Env, args []string) int {
 		Name:  "bg-deploy",
 		Usage: "bring the stack under test up and down",
 		Commands: []*ucli.Command{
-			upCommand(), downCommand(), statusCommand(), verifyCommand(), execCommand(env), loadCommand(),
+			upCommand(), downCommand(), statusCommand(), verifyCommand(), execCommand(env), loadCommand(), forwardCommand(env),
 			renderCommand(), serveCommand(), conformCommand(), rbacCommand(), filesCommand(env),
 		},
 	}

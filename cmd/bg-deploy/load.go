@@ -6,6 +6,7 @@ import (
 	"bgbench/pkg/cli"
 	"bgbench/pkg/deploy"
 	"bgbench/pkg/deploy/kube"
+	"bgbench/pkg/record"
 	"bgbench/pkg/spec"
 )
 
@@ -22,6 +23,9 @@ func loadCommand() *ucli.Command {
 			&ucli.StringFlag{Name: "inputs", Required: true, Usage: "`FOLDER` with the inputs of the trial"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Required: true, Usage: "`FOLDER` of the cell"},
 			&ucli.IntFlag{Name: "trial", Value: 1, Usage: "trial `K`"},
+			&ucli.IntFlag{Name: "shards", Value: 1, Usage: "`N` pods that play the cell together, each with volumes of its own"},
+			&ucli.StringFlag{Name: "storage-class", Usage: "`CLASS` of the volumes of shards (default: the cluster's)"},
+			&ucli.StringFlag{Name: "volume-size", Usage: "`SIZE` of each of them (default: 10Gi)"},
 			&ucli.StringFlag{Name: "versions", Usage: "`FILE` of versions"},
 			&ucli.StringSliceFlag{Name: "image", Usage: "the image of these tools: `bgbench=REPOSITORY:TAG`"},
 		),
@@ -36,6 +40,9 @@ func loadCommand() *ucli.Command {
 			if stack.Kube == nil {
 				return cli.WithHint(cli.Usagef("%s: found target %s, expected %s", c.String("stack"), stack.Target, spec.TargetKube), "bg-load run")
 			}
+			if n := c.Int("shards"); n < 1 || n > record.MaxShards {
+				return cli.Usagef("--shards: found %d, expected 1 to %d", n, record.MaxShards)
+			}
 			versions, err := kube.LoadVersions(c.String("versions"), nil, list(c, "image"))
 			if err != nil {
 				return cli.Usage(err)
@@ -46,6 +53,7 @@ func loadCommand() *ucli.Command {
 			}
 			return cluster.Load(c.Context, kube.LoadOptions{
 				Stack: stack, Trial: c.Int("trial"), Inputs: c.String("inputs"), Output: c.String("output"),
+				Shards: c.Int("shards"), StorageClass: c.String("storage-class"), VolumeSize: c.String("volume-size"),
 				Image: versions.Tools(), Talk: c.App.ErrWriter,
 			})
 		},

@@ -24,6 +24,7 @@ type Chart struct {
 	Release string
 	Version ChartVersion
 	Values  map[string]any
+	Loaded  string // version and, of a registry, digest of what was loaded
 }
 
 // Registry is how charts are pulled.
@@ -31,14 +32,14 @@ type Registry struct {
 	PlainHTTP bool // for a registry in a test
 }
 
-// load reads the chart from its folder, archive or registry.
-func (r Registry) load(ctx context.Context, v ChartVersion) (*chart.Chart, error) {
+// load reads the chart from its folder, archive or registry. loaded names what it found.
+func (r Registry) load(ctx context.Context, v ChartVersion) (c *chart.Chart, loaded string, err error) {
 	if !v.remote() {
 		c, err := loader.Load(v.Ref)
 		if err != nil {
-			return nil, fmt.Errorf("reading chart %s: %w", v.Ref, err)
+			return nil, "", fmt.Errorf("reading chart %s: %w", v.Ref, err)
 		}
-		return c, nil
+		return c, c.Metadata.Version + " of " + v.Ref, nil
 	}
 	options := []registry.ClientOption{registry.ClientOptWriter(io.Discard)}
 	if r.PlainHTTP {
@@ -46,7 +47,7 @@ func (r Registry) load(ctx context.Context, v ChartVersion) (*chart.Chart, error
 	}
 	client, err := registry.NewClient(options...)
 	if err != nil {
-		return nil, fmt.Errorf("pulling chart %s: %w", v.Ref, err)
+		return nil, "", fmt.Errorf("pulling chart %s: %w", v.Ref, err)
 	}
 	// The library knows no context: what it has begun ends by itself.
 	type pulled struct {
@@ -61,15 +62,15 @@ func (r Registry) load(ctx context.Context, v ChartVersion) (*chart.Chart, error
 	select {
 	case p := <-done:
 		if p.err != nil {
-			return nil, fmt.Errorf("pulling chart %s %s: %w", v.Ref, v.Version, p.err)
+			return nil, "", fmt.Errorf("pulling chart %s %s: %w", v.Ref, v.Version, p.err)
 		}
 		c, err := loader.LoadArchive(bytes.NewReader(p.result.Chart.Data))
 		if err != nil {
-			return nil, fmt.Errorf("reading chart %s %s: %w", v.Ref, v.Version, err)
+			return nil, "", fmt.Errorf("reading chart %s %s: %w", v.Ref, v.Version, err)
 		}
-		return c, nil
+		return c, c.Metadata.Version + "@" + p.result.Manifest.Digest, nil
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, "", context.Cause(ctx)
 	}
 }
 

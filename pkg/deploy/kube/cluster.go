@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"bgbench/pkg/cli"
+	"bgbench/pkg/deploy/tunnel"
 )
 
 // Cluster is a connection to an API server.
@@ -33,23 +33,15 @@ type Cluster struct {
 	mapper  meta.RESTMapper
 }
 
-// Connect reads the kubeconfig as kubectl does (the file named, KUBECONFIG, the home
-// directory, the pod's own account) and asks the server who it is.
+// Connect reads the kubeconfig and asks the server who it is.
 func Connect(kubeconfig, kubeContext string) (*Cluster, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: kubeContext})
-	config, err := loader.ClientConfig()
+	config, kubeContext, err := tunnel.Config(kubeconfig, kubeContext)
 	if err != nil {
-		return nil, cli.Usage(cli.WithHint(fmt.Errorf("finding the cluster: %w", err), "name it: --context NAME, KUBECONFIG=FILE"))
+		return nil, err
 	}
 	// A cell applies some thirty objects and asks often how they are; the default of 5
 	// requests a second would make most of the time waiting.
 	config.QPS, config.Burst = 50, 100
-	config.UserAgent = managedBy
-	if raw, err := loader.RawConfig(); err == nil && kubeContext == "" {
-		kubeContext = raw.CurrentContext
-	}
 	return connect(config, kubeContext)
 }
 

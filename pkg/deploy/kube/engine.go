@@ -68,7 +68,7 @@ func (c Cell) vllm() corev1.Container {
 		gpus := corev1.ResourceList{"nvidia.com/gpu": *resource.NewQuantity(int64(c.GPUs), resource.DecimalSI)}
 		container.Resources = corev1.ResourceRequirements{Requests: gpus, Limits: gpus}
 	} else {
-		container.Resources = resources("200m", "128Mi", "2Gi")
+		container.Resources = resources("100m", "128Mi", "2Gi")
 	}
 	return container
 }
@@ -100,7 +100,7 @@ func (c Cell) inferenceSim() corev1.Container {
 		Env: []corev1.EnvVar{
 			fromField("POD_NAME", "metadata.name"), fromField("POD_NAMESPACE", "metadata.namespace"), fromField("POD_IP", "status.podIP"),
 		},
-		Resources: resources("200m", "128Mi", "2Gi"),
+		Resources: resources("100m", "128Mi", "2Gi"),
 	}
 }
 

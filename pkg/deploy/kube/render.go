@@ -53,10 +53,11 @@ func (c Cell) expand(ctx context.Context, steps []Step, kubeVersion string) ([]S
 		if s.Chart == nil {
 			continue
 		}
-		loaded, err := c.Registry.load(ctx, s.Chart.Version)
+		loaded, found, err := c.Registry.load(ctx, s.Chart.Version)
 		if err != nil {
 			return nil, err
 		}
+		s.Chart.Loaded = found
 		if s.Objects, err = s.Chart.template(loaded, c.Namespace, kubeVersion); err != nil {
 			return nil, err
 		}

@@ -24,7 +24,7 @@ func (c Cell) routerChart() (Chart, error) {
 	limits := map[string]any{"memory": "16Gi"}
 	if c.small() {
 		// The chart asks for 8 and 4 CPUs, more than a small cluster has.
-		requests = map[string]any{"cpu": "100m", "memory": "128Mi"}
+		requests = map[string]any{"cpu": "50m", "memory": "128Mi"}
 		limits = map[string]any{"memory": "2Gi"}
 	}
 	resources := map[string]any{"requests": requests, "limits": limits}

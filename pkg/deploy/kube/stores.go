@@ -33,7 +33,7 @@ func (c Cell) redis() []runtime.Object {
 			Args:            []string{"redis-server", "--bind", "0.0.0.0", "--protected-mode", "no", "--save", "", "--appendonly", "no"},
 			Ports:           []corev1.ContainerPort{containerPort("redis", redisPort)},
 			ReadinessProbe:  tcpProbe(redisPort),
-			Resources:       resources("50m", "64Mi", "2Gi"),
+			Resources:       resources("20m", "64Mi", "2Gi"),
 			SecurityContext: restricted(),
 		}},
 	}
@@ -54,7 +54,7 @@ func (c Cell) postgresql() []runtime.Object {
 			},
 			Ports:          []corev1.ContainerPort{containerPort("postgresql", postgresqlPort)},
 			ReadinessProbe: tcpProbe(postgresqlPort),
-			Resources:      resources("50m", "128Mi", "2Gi"),
+			Resources:      resources("20m", "128Mi", "2Gi"),
 		}},
 	}
 	return []runtime.Object{c.deployment(postgresqlName, 1, pod), service(postgresqlName, servicePort("postgresql", postgresqlPort))}

@@ -45,7 +45,7 @@ func (c *Cluster) Up(ctx context.Context, cell Cell, talk io.Writer) (deploy.Sta
 			return deploy.Stack{}, err
 		}
 	}
-	return c.describe(ctx, cell)
+	return c.describe(ctx, cell, steps)
 }
 
 // adopt looks at the namespace of the cell. It returns the run that is to be completed,
@@ -148,7 +148,7 @@ func (c *Cluster) applySecret(ctx context.Context, cell Cell) error {
 }
 
 // describe makes the descriptor of a cell that serves: addresses as pods reach them.
-func (c *Cluster) describe(ctx context.Context, cell Cell) (deploy.Stack, error) {
+func (c *Cluster) describe(ctx context.Context, cell Cell, steps []Step) (deploy.Stack, error) {
 	s := cell.Plan
 	s.InferenceURL = cell.inferenceURL()
 	if cell.hasGateway() {
@@ -184,8 +184,10 @@ func (c *Cluster) describe(ctx context.Context, cell Cell) (deploy.Stack, error)
 			s.Kube.Images[container.Name] = container.ImageID
 		}
 	}
-	for _, name := range cell.charts() {
-		s.Kube.Charts[name] = cell.Versions.Charts[name].Version
+	for _, step := range steps {
+		if step.Chart != nil {
+			s.Kube.Charts[step.Chart.Name] = step.Chart.Loaded
+		}
 	}
 	return s, nil
 }
@@ -211,19 +213,4 @@ func (c Cell) metricsPages() []page {
 		pages = append(pages, page{"async", asyncRelease, asyncPort, false})
 	}
 	return pages
-}
-
-// charts names the charts of the cell.
-func (c Cell) charts() []string {
-	var names []string
-	if c.hasRouter() {
-		names = append(names, chartRouter)
-	}
-	if c.hasGateway() {
-		names = append(names, chartBatchGateway)
-	}
-	if c.hasAsync() {
-		names = append(names, chartAsync)
-	}
-	return names
 }

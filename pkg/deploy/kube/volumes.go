@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,29 +20,27 @@ func (c Cell) volumes() []runtime.Object {
 }
 
 func (c Cell) claim(name string) *corev1.PersistentVolumeClaim {
-	claim := &corev1.PersistentVolumeClaim{
+	mode := corev1.ReadWriteOnce
+	if name == filesVolume && !c.small() {
+		mode = corev1.ReadWriteMany // apiserver and processor may stand on two nodes
+	}
+	return &corev1.PersistentVolumeClaim{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources: corev1.VolumeResourceRequirements{
-				Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(c.VolumeSize)},
-			},
-		},
+		Spec:       claimOf(c.StorageClass, c.VolumeSize, mode),
 	}
-	if c.small() {
-		return c.inClass(claim)
-	}
-	// apiserver and processor may stand on two nodes.
-	if name == filesVolume {
-		claim.Spec.AccessModes[0] = corev1.ReadWriteMany
-	}
-	return c.inClass(claim)
 }
 
-func (c Cell) inClass(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
-	if c.StorageClass != "" {
-		claim.Spec.StorageClassName = &c.StorageClass
+// claimOf asks for a volume of a class, the cluster's default where it is empty.
+func claimOf(class, size string, mode corev1.PersistentVolumeAccessMode) corev1.PersistentVolumeClaimSpec {
+	claim := corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{mode},
+		Resources: corev1.VolumeResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(cmp.Or(size, defaultVolumeSize))},
+		},
+	}
+	if class != "" {
+		claim.StorageClassName = &class
 	}
 	return claim
 }

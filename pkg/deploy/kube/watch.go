@@ -2,12 +2,16 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"bgbench/pkg/cli"
 	"bgbench/pkg/record"
 )
 
@@ -24,6 +28,42 @@ type podState struct {
 	uid      string
 	restarts int32
 	evicted  bool
+}
+
+// Watched measures a cell and writes what disturbed its stack meanwhile into its folder.
+func (c *Cluster) Watched(ctx context.Context, namespace, dir string, talk io.Writer, measure func() error) error {
+	watch, err := c.newWatch(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	watching, stop := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		watch.run(watching)
+	}()
+	err = measure()
+	stop()
+	<-watched
+	if _, ended := errors.AsType[cli.StatusError](err); err != nil && !ended {
+		return err
+	}
+	if err := watch.last(ctx); err != nil {
+		return err
+	}
+	for _, d := range watch.found {
+		fmt.Fprintf(talk, "disturbed: %s of %s %s\n", d.Kind, d.Object, d.Detail)
+	}
+	return errors.Join(err, cli.WriteFile(nil, filepath.Join(dir, record.DisturbancesFile), func(w io.Writer) error {
+		return record.WriteDisturbances(w, watch.found)
+	}))
+}
+
+// last looks for the last time, when an API server that was away must be back.
+func (w *Watch) last(ctx context.Context) error {
+	return await(ctx, io.Discard, "the pods of the cell", func(ctx context.Context) (string, error) {
+		return "", w.look(ctx, time.Now())
+	})
 }
 
 // newWatch takes down how the cell is now.

@@ -31,7 +31,8 @@ apiserver() {
 	innet kube-apiserver "$BIN/kube-apiserver" --etcd-servers=http://127.0.0.1:2379 --bind-address=0.0.0.0 \
 		--advertise-address=10.88.0.1 --secure-port=6443 --cert-dir="$pki" --service-account-issuer=https://kubernetes.default.svc \
 		--service-account-key-file="$pki/sa.key" --service-account-signing-key-file="$pki/sa.key" --token-auth-file="$pki/tokens.csv" \
-		--authorization-mode=RBAC --service-cluster-ip-range=10.96.0.0/16 --allow-privileged=true --kubelet-preferred-address-types=InternalIP
+		--authorization-mode=RBAC --service-cluster-ip-range=10.96.0.0/16 --allow-privileged=true --kubelet-preferred-address-types=InternalIP \
+		--audit-policy-file="$pki/audit.yaml" --audit-log-path="$logs/audit.log"
 	await 120 'answer from the API server' ready_api
 }
 ready_api() { [ "$(api /readyz)" = ok ]; }
@@ -50,6 +51,15 @@ up() {
 	ip -n "$NS" route add default dev cni0 # so that the node itself reaches cluster addresses
 	[ -f "$pki/sa.key" ] || openssl genrsa -out "$pki/sa.key" 2048 2>/dev/null
 	echo 'admintoken,admin,admin,system:masters' >"$pki/tokens.csv"
+	# What the account of bg-deploy asks for is written down, and held against its rights.
+	cat >"$pki/audit.yaml" <<-A
+		apiVersion: audit.k8s.io/v1
+		kind: Policy
+		omitStages: [RequestReceived, ResponseStarted]
+		rules:
+		- {level: Metadata, users: ["system:serviceaccount:bg-deploy:bg-deploy"]}
+		- {level: None}
+	A
 	cat >"$state/admin.conf" <<-K
 		apiVersion: v1
 		kind: Config
@@ -151,18 +161,24 @@ stop() { # stop NAME: end a daemon and wait for it
 down() {
 	[ -f "$state/pids" ] || return 0
 	local name t
-	for name in kwok node kubelet kube-proxy kube-scheduler kube-controller-manager kube-apiserver etcd; do stop "$name"; done
-	for t in $(ctr tasks ls -q); do ctr tasks kill -s KILL "$t" >/dev/null 2>&1 || true; done
-	sleep 1
-	for t in $(ctr containers ls -q); do
+	for name in node kubelet kube-proxy kube-scheduler kube-controller-manager kube-apiserver etcd; do stop "$name"; done
+	local containers
+	containers=$(ctr containers ls -q || true)
+	for t in $(ctr tasks ls -q || true); do ctr tasks kill -s KILL "$t" >/dev/null 2>&1 || true; done
+	for t in $containers; do
 		ctr tasks rm -f "$t" >/dev/null 2>&1 || true
 		ctr containers rm "$t" >/dev/null 2>&1 || true
 	done
 	stop containerd
 	ip netns del "$NS" 2>/dev/null || true
-	# The pods' network namespaces are named after this cluster's containers alone.
-	for t in "$state"/cni-ipam/results/*; do
-		[ -e "$t" ] && grep -o 'cni-[0-9a-f-]*' "$t" | sort -u | while read -r n; do rm -f "/run/netns/$n"; done
+	# What the network plugins keep of pods that were there until now, and the names of
+	# their network namespaces.
+	for t in $containers; do
+		for t in /var/lib/cni/results/*-"$t"-*; do
+			[ -e "$t" ] || continue
+			grep -o 'cni-[0-9a-f]*-[0-9a-f-]*' "$t" | sort -u | while read -r n; do rm -f "/run/netns/$n"; done
+			rm -f "$t"
+		done
 	done
 	rmdir /sys/fs/cgroup/*/k8s.io 2>/dev/null || true
 	rm -f "$state/pids"

@@ -9,8 +9,8 @@ mkdir -p "$out"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export CGO_ENABLED=0
-(cd "$here/../../.." && go build -trimpath -ldflags '-s -w' -o "$work/" ./cmd/bg-deploy ./cmd/bg-load ./cmd/bg-scrape)
-(cd "$here" && go build -trimpath -ldflags '-s -w' -o "$work/" ./image ./pause)
+(cd "$here/../../.." && go build -ldflags '-s -w' -o "$work/" ./cmd/bg-deploy ./cmd/bg-load ./cmd/bg-scrape)
+(cd "$here" && go build -ldflags '-s -w' -o "$work/" ./image ./pause)
 image() { "$work/image" "$@"; }
 tools="bg-deploy=$work/bg-deploy bg-load=$work/bg-load bg-scrape=$work/bg-scrape vllm->/bg-deploy"
 # shellcheck disable=SC2086 # words are meant

@@ -4,15 +4,20 @@
 # charts in the place of upstream's. The command's environment has KUBECONFIG and the
 # flags of bg-deploy (BG_MODE, BG_GPUS, BG_CHART, BG_IMAGE) that say so.
 #
-# A machine that cannot have a cluster is told why and the command is skipped; with
-# CI=true that is a failure. KUBECONFIG, where it is set, names a cluster to use instead,
-# which must have the images.
+# A machine that cannot have a cluster is told why, as a line that begins with SKIP:,
+# and the command is skipped. Where only programs are missing, CI=true makes that a
+# failure: a machine of CI is one that can have them. KUBECONFIG, where it is set, names
+# a cluster to use instead, which must have the images.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 skip() {
 	echo "SKIP: $1" >&2
-	[ "${CI:-}" = true ] && exit 1
 	exit 0
+}
+missing() { # missing PROGRAM PACKAGES
+	[ "${CI:-}" = true ] || skip "$1 is not installed (Debian: $2)"
+	echo "with-cluster.sh: $1 is not installed (Debian: $2)" >&2
+	exit 1
 }
 registry=${BG_TEST_REGISTRY:-registry.local}
 tools=$registry/bgbench:test
@@ -25,19 +30,51 @@ if [ -n "${KUBECONFIG:-}" ]; then
 fi
 
 [ "$(id -u)" = 0 ] || skip 'a cluster needs root: network namespaces, containers'
-for program in containerd runc ip nsenter unshare iptables curl openssl redis-server; do
-	command -v "$program" >/dev/null || skip "$program is not installed (Debian: containerd runc iproute2 util-linux iptables curl openssl redis-server)"
+for program in ip nsenter unshare; do
+	command -v "$program" >/dev/null || missing "$program" 'iproute2 util-linux'
 done
-[ -x /usr/lib/cni/bridge ] || skip '/usr/lib/cni/bridge is not there (Debian: containernetworking-plugins)'
-export NS=${NS:-bgkube$$}
 state=$(mktemp -d /tmp/bgkube.XXXXXX)
+export NS=${NS:-bgkube$$}
+trap 'rm -rf "$state"' EXIT
 ip netns add "$NS.probe" 2>/dev/null || skip 'network namespaces are not allowed here'
 ip netns del "$NS.probe"
-trap 'BG_CLUSTER_STATE=; "$here/cluster.sh" down "$state" || true; rm -rf "$state"' EXIT
+mkdir "$state"/{lower,upper,work,merged}
+unshare -m --propagation private mount -t overlay overlay -o "lowerdir=$state/lower,upperdir=$state/upper,workdir=$state/work" "$state/merged" 2>/dev/null ||
+	skip 'mount namespaces or overlay file systems are not allowed here'
+group=$(echo /sys/fs/cgroup/memory/. /sys/fs/cgroup/unified/. /sys/fs/cgroup/. | tr ' ' '\n' | while read -r d; do if [ -d "$d" ]; then echo "$d"; break; fi; done)
+mkdir "$group/$NS" 2>/dev/null || skip 'control groups are not allowed here'
+rmdir "$group/$NS"
+for program in containerd runc iptables curl openssl redis-server; do
+	command -v "$program" >/dev/null || missing "$program" 'containerd runc iptables curl openssl redis-server'
+done
+[ -x /usr/lib/cni/bridge ] || missing /usr/lib/cni/bridge containernetworking-plugins
+(cd "$here" && go mod download) || skip 'the modules of Kubernetes cannot be had from here'
 BIN=$("$here/build.sh")
 IMAGES=$state/images
 export BIN IMAGES
 "$here/images.sh" "$IMAGES"
+
+# What is there at the end that was not there at the start is a failure of its own.
+ls /run/netns /var/lib/cni/results 2>/dev/null | sort >"$state/names"
+leftovers() {
+	grep -F "$state" /proc/mounts || true
+	ls /run/netns /var/lib/cni/results 2>/dev/null | sort | comm -13 "$state/names" - || true
+	for p in /proc/[0-9]*; do
+		if [ "${p#/proc/}" != $$ ] && tr '\0' ' ' 2>/dev/null <"$p/cmdline" | grep -qF "$state/"; then echo "process ${p#/proc/}: $(tr '\0' ' ' <"$p/cmdline")"; fi
+	done 2>/dev/null
+}
+finish() {
+	status=$?
+	"$here/cluster.sh" down "$state" || status=1
+	left=$(leftovers)
+	if [ -n "$left" ]; then
+		printf 'with-cluster.sh: left on this machine:\n%s\n' "$left" >&2
+		status=1
+	fi
+	rm -rf "$state"
+	exit "$status"
+}
+trap finish EXIT
 "$here/cluster.sh" up "$state"
-export KUBECONFIG=$state/admin.conf BG_CLUSTER_STATE=$state BG_CLUSTER_SH=$here/cluster.sh
+export KUBECONFIG=$state/admin.conf BG_CLUSTER_STATE=$state BG_CLUSTER_SH=$here/cluster.sh BG_CLUSTER_AUDIT=$state/log/audit.log
 nsenter --net="/run/netns/$NS" "$@"
