@@ -20,7 +20,7 @@ func run(ctx context.Context, env cli.Env, args []string) int {
 			"bg-analyze compare -o results.json results/batch-gateway-ci",
 		),
 		Commands: []*urfave.Command{
-			cellCommand(env), sweepCommand(env), compareCommand(env), explainCommand(env), checkCommand(env), importCommand(env), exportCommand(env),
+			cellCommand(env), sweepCommand(env), compareCommand(env), explainCommand(env), armsCommand(env), checkCommand(env), importCommand(env), exportCommand(env),
 		},
 	}
 	return cli.Run(ctx, env, app, args)
