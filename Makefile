@@ -4,7 +4,7 @@ TOOLS := bg-gen bg-deploy bg-load bg-scrape bg-analyze bg-report
 RUN   := $(MAKE) --no-print-directory -f pipelines/experiment.mk
 
 .DELETE_ON_ERROR:
-.PHONY: help build test test-browser race lint bench bench-rows endurance fuzz npm benchmark-local benchmark-model agreement published clean
+.PHONY: help build man test test-browser race lint bench bench-rows endurance fuzz npm benchmark-local benchmark-model agreement published clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,18 @@ benchmark-kind: build ## run batch-gateway-ci on a cluster without GPUs, inferen
 benchmark-gpu: build ## run batch-gateway on a cluster with GPUs, the real stack: KUBE_CONTEXT, NAMESPACE_PREFIX, BG_REVISION
 	$(KUBE) BG_MODE=gpu $(RUN) EXPERIMENT=batch-gateway SETS=target=kube OUT=results/batch-gateway-gpu
 
+# Where packages of a system have them: $(PREFIX)/share.
+PREFIX ?= bin
+man: build ## write manual pages and completions for bash, zsh and fish below PREFIX/share
+	@set -e; share=$(PREFIX)/share; \
+	mkdir -p $$share/man/man1 $$share/bash-completion/completions $$share/zsh/site-functions $$share/fish/vendor_completions.d; \
+	for tool in $(TOOLS); do \
+		bin/$$tool man > $$share/man/man1/$$tool.1; \
+		bin/$$tool completion bash > $$share/bash-completion/completions/$$tool; \
+		bin/$$tool completion zsh > $$share/zsh/site-functions/_$$tool; \
+		bin/$$tool completion fish > $$share/fish/vendor_completions.d/$$tool.fish; \
+	done
+
 IMAGE ?= localhost/bgbench:dev
 image: ## build the image of our own tools with docker, for load from inside a cluster: IMAGE
 	docker build -t $(IMAGE) .
@@ -57,8 +69,8 @@ race: ## run the tests of everything concurrent under the race detector
 	go test -race ./pkg/cli ./pkg/deploy/... ./pkg/load/... ./pkg/openai/... ./pkg/record/... ./pkg/scrape/... ./pkg/sim/kernel ./pkg/sim/serve/...
 
 test-kube: ## run the tests of target kube on a Kubernetes that is built here (root; the first time some 13 minutes more)
-	go test -tags kube -c -o bin/kube.test ./pkg/deploy/kube
-	cd pkg/deploy/kube && ../kubetest/with-cluster.sh ../../../bin/kube.test -test.v -test.timeout 80m
+	CGO_ENABLED=0 go test -tags kube -c -o bin/kube.test ./pkg/deploy/kube
+	cd pkg/deploy/kube && ../kubetest/with-cluster.sh ../../../bin/kube.test -test.v -test.parallel 3 -test.timeout 40m
 
 test-browser: ## open a report in headless Chromium (which must be installed); pictures in bin/screenshots
 	BG_SCREENSHOTS=$${BG_SCREENSHOTS:-$(CURDIR)/bin/screenshots} go test -tags browser -count=1 ./pkg/report/...

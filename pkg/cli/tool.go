@@ -56,17 +56,16 @@ func describeCommands(to []Command, path string, commands []*cli.Command) []Comm
 			continue
 		}
 		name := strings.TrimSpace(path + " " + c.Name)
-		if len(c.Subcommands) > 0 {
-			to = describeCommands(to, name, c.Subcommands)
-			continue
+		if c.Action != nil { // else it only holds others
+			to = append(to, Command{
+				Name:        name,
+				Arguments:   c.ArgsUsage,
+				Usage:       c.Usage,
+				Description: c.Description,
+				Flags:       describeFlags(c.Flags, commonFlags()),
+			})
 		}
-		to = append(to, Command{
-			Name:        name,
-			Arguments:   c.ArgsUsage,
-			Usage:       c.Usage,
-			Description: c.Description,
-			Flags:       describeFlags(c.Flags, commonFlags()),
-		})
+		to = describeCommands(to, name, c.Subcommands)
 	}
 	return to
 }

@@ -23,7 +23,7 @@ type Request struct {
 	// CrossesPhase says that the request ended in another phase than it began in.
 	CrossesPhase bool `parquet:"crosses_phase"`
 
-	RequestID   string  `parquet:"request_id,plain"` // as sent in x-request-id, another one for each attempt
+	RequestID   string  `parquet:"request_id,plain"` // as sent in x-request-id; of a line, as the Batch API says
 	CustomID    *string `parquet:"custom_id,plain"`  // of the line of the job
 	PromptIndex *int64  `parquet:"prompt_index"`     // line of prompts.jsonl, from 0
 	Attempt     int32   `parquet:"attempt"`          // 1 for the first
