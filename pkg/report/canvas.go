@@ -26,6 +26,7 @@ type scaleAxis struct {
 	Unit     string  // behind every number
 	Name     string  // of the axis
 	Log      bool
+	Octaves  bool // of a log axis: ticks at powers of two
 	Hidden   bool // the numbers, which stand at a panel below
 	Open     bool // it ends where it ends: no number there
 	Inner    bool // neither end has a number
@@ -86,7 +87,7 @@ func (a scaleAxis) option(index int, horizontal bool) map[string]any {
 	}
 	if a.Log {
 		o["type"] = "log"
-		if a.Max < narrow*a.Min {
+		if a.Octaves {
 			o["logBase"] = 2
 		}
 	}
@@ -183,18 +184,26 @@ func level(panel int, at float64, name string, vertical bool) map[string]any {
 	}
 }
 
-// narrow is up to which ratio of its ends a log axis has ticks at powers of two: those of
-// ten would be too few.
-const narrow = 64
+// narrow is up to which ratio of its ends an axis of ratios has ticks at powers of two: those
+// of ten would be too few.
+const narrow = 32
+
+// ratioAxis is a log axis of ratios that holds what lies between low and high.
+func ratioAxis(low, high float64) scaleAxis {
+	a := scaleAxis{Log: true, Unit: "×"}
+	if a.Octaves = low > 0 && high >= low && high < narrow*low; a.Octaves {
+		a.Min, a.Max = math.Exp2(math.Floor(math.Log2(low))), math.Exp2(math.Floor(math.Log2(high))+1)
+	} else {
+		a.Min, a.Max = decades(low, high)
+	}
+	return a
+}
 
 // decades is a log axis that holds what lies between low and high. It begins and ends at
-// 1, 2 or 5 times a power of ten, at a power of two where it is narrow.
+// 1, 2 or 5 times a power of ten.
 func decades(low, high float64) (from, to float64) {
 	if !(low > 0) || !(high >= low) {
 		return 0.1, 10
-	}
-	if high < narrow/2*low {
-		return math.Exp2(math.Floor(math.Log2(low))), math.Exp2(math.Floor(math.Log2(high)) + 1)
 	}
 	steps := [...]float64{1, 2, 5, 10}
 	floor := math.Pow(10, math.Floor(math.Log10(low)))

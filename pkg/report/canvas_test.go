@@ -17,8 +17,8 @@ func TestLogAxesHoldWhatIsDrawn(t *testing.T) {
 	}{
 		{"several decades end at 1, 2 or 5", 0.03, 7, 0.02, 10},
 		{"an end that is one already stays", 0.02, 50, 0.02, 50},
-		{"a narrow range ends at powers of two", 0.9, 3.7, 0.5, 4},
-		{"one value has an axis around it", 3, 3, 2, 4},
+		{"one value has an axis around it", 3, 3, 2, 5},
+		{"one value that is an end has an axis beyond it", 2, 2, 2, 4},
 		{"nothing has some axis", 0, 0, 0.1, 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -26,6 +26,15 @@ func TestLogAxesHoldWhatIsDrawn(t *testing.T) {
 				t.Errorf("from %v to %v, want %v to %v", from, to, c.from, c.to)
 			}
 		})
+	}
+}
+
+func TestAxesOfRatiosHaveTicksEnough(t *testing.T) {
+	if a := ratioAxis(0.9, 3.7); a.Min != 0.5 || a.Max != 4 || !a.Octaves {
+		t.Errorf("a narrow range: %+v, want powers of two from 0.5 to 4", a)
+	}
+	if a := ratioAxis(0.9, 60); a.Min != 0.5 || a.Max != 100 || a.Octaves {
+		t.Errorf("a wide range: %+v, want powers of ten from 0.5 to 100", a)
 	}
 }
 

@@ -22,7 +22,7 @@ func everything() (analysis.Results, Beside) {
 	burst := "burst/interactive/"
 	for i := range r.Arms {
 		a := &r.Arms[i]
-		for key, unit := range map[string]string{burst + "tpot/p50": "s", burst + "e2e/p95": "s", burst + "goodput/ratio": "ratio", burst + "goodput/per_s": "requests/s",
+		for key, unit := range map[string]string{burst + "tpot/p50": "s", burst + "e2e/p50": "s", burst + "goodput/ratio": "ratio", burst + "goodput/per_s": "requests/s",
 			"all/batch/requests_per_s/value": "requests/s", "all/batch/evictions/value": "1"} {
 			v := 0.3 + 0.11*float64(i)
 			a.Metrics[key] = estimate(unit, []*float64{number(v), number(v * 1.05), number(v * 0.98)}, "")
@@ -275,7 +275,7 @@ func TestRunsOfAnotherWorkloadHaveNoRatio(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := "profile.interactive.phases.0.rate was 10 and is 15"; !strings.Contains(one.Note, "other has another workload, so that no ratio is given: "+want) ||
-		!strings.Contains(one.Note, "another question: What about fewer requests?") || strings.Contains(one.Note, "before has") {
+		!strings.Contains(one.Note, "another question, “What about fewer requests?”") || strings.Contains(one.Note, "before has") {
 		t.Errorf("the note says %q", one.Note)
 	}
 	for _, table := range one.Tables {

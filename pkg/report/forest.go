@@ -103,7 +103,7 @@ func forestFigure(id string, blocks []forestBlock, margin float64) (figure, erro
 		}
 	}
 	low, high = min(low, 1-margin), max(high, 1+margin)
-	from, to := decades(low/1.05, high*1.05)
+	axis := ratioAxis(low/1.05, high*1.05)
 	c := newCanvas("")
 	y := 4
 	for i, b := range blocks {
@@ -115,7 +115,7 @@ func forestFigure(id string, blocks []forestBlock, margin float64) (figure, erro
 			m := map[string]any{"median": rounded(r.ratio), "text": r.text, "color": r.arm.colour()}
 			row := []string{b.title, r.arm.Label(), times(r.ratio), dash, "", fmt.Sprint(r.comparison.Pairs), label(r.comparison.Verdict)}
 			if r.low != nil && r.high != nil {
-				m["min"], m["max"] = rounded(max(*r.low, from)), rounded(min(*r.high, to))
+				m["min"], m["max"] = rounded(max(*r.low, axis.Min)), rounded(min(*r.high, axis.Max))
 				row[3] = times(*r.low) + "–" + times(*r.high)
 			}
 			var points []float64
@@ -130,9 +130,10 @@ func forestFigure(id string, blocks []forestBlock, margin float64) (figure, erro
 			f.Rows = append(f.Rows, row)
 		}
 		height := len(b.rows) * forestRow
+		axis.Hidden = i < len(blocks)-1
 		c.text(b.title, "0", px(y), true)
 		panel := c.panel(place{Left: "176", Right: "150", Top: px(y + forestHead - 6), Height: px(height)},
-			scaleAxis{Min: from, Max: to, Log: true, Unit: "×", Hidden: i < len(blocks)-1}, scaleAxis{Names: names})
+			axis, scaleAxis{Names: names})
 		area := map[string]any{"type": "line", "data": []any{}, "silent": true, "xAxisIndex": panel, "yAxisIndex": panel}
 		if margin > 0 {
 			area["markArea"] = map[string]any{"silent": true, "itemStyle": map[string]any{"color": "--band", "opacity": 1},

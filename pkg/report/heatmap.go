@@ -14,7 +14,7 @@ import (
 // Measures of a heat map in pixels.
 const (
 	heatTile = 44
-	heatHead = 34
+	heatHead = 50 // the title, and what the rows are
 	heatFoot = 64 // the numbers and the name of the axis below
 )
 
@@ -37,6 +37,9 @@ func heatMaps(s study) (section, error) {
 		return one, nil
 	}
 	across, down, rest := keys[0], keys[1], keys[2:]
+	if down.key != "" {
+		slices.Reverse(down.values) // upwards
+	}
 	one.Lead = "What " + across.label() + " and " + down.label() + " do together. Left: darker is slower for interactive requests. Right: darker is more batch work done."
 	rows := s.heatBlocks(rest)
 	f := figure{ID: one.ID, Wide: true,
@@ -79,8 +82,9 @@ func heatMaps(s study) (section, error) {
 				title = block.name + ": " + title
 			}
 			c.text(title, percent(left), px(y+6), true)
+			c.text(down.axis(), percent(left), px(y+28), false)
 			panel := c.panel(place{Left: percent(left + 9), Width: "39%", Top: px(y + heatHead), Height: px(len(down.values) * heatTile)},
-				scaleAxis{Names: across.names(), Name: across.axis()}, scaleAxis{Names: down.names(), Name: down.axis()})
+				scaleAxis{Names: across.names(), Name: across.axis()}, scaleAxis{Names: down.names()})
 			c.add(heatSeries(panel, side.of, s.heatScale(side.of), block.arms, across, down))
 		}
 		y += heatHead + len(down.values)*heatTile + heatFoot
@@ -148,7 +152,7 @@ func (k heatKey) label() string {
 // axis is the name of the axis, with the unit as far as the key tells it.
 func (k heatKey) axis() string {
 	if k.key == "" {
-		return ""
+		return "arm"
 	}
 	name := shortened(label(strings.TrimPrefix(k.key, "profile.")), 44)
 	if unit := keyUnit(k.key); unit != "" {

@@ -44,7 +44,7 @@ func runs(s study) (section, error) {
 				}
 				e := r.Results.Arms[i].Metrics[m.key]
 				any = any || e.Median != nil
-				if differs := analysis.OtherWorkload(a.Name, r.Results, s.Results); differs != "" {
+				if differs := analysis.OtherWorkload(a.Name, r.Results, s.Results); differs != "" && e.Median != nil {
 					cell := estimateEntry(e, nil)
 					cell.Small, cell.Title = strings.TrimSpace(cell.Small+" other workload"), prose(differs)
 					row.Cells = append(row.Cells, cell)
@@ -95,7 +95,7 @@ func (b Beside) Apart(results analysis.Results) []string {
 			parts = append(parts, "no arm of the same name")
 		}
 		if was, is := r.Results.Experiment.Question, results.Experiment.Question; was != is {
-			parts = append(parts, "another question: "+prose(was))
+			parts = append(parts, "another question, “"+prose(was)+"”")
 		}
 		if was, is := r.Results.Experiment.Target, results.Experiment.Target; was != is {
 			parts = append(parts, "another target: "+targetName(was)+", here "+targetName(is))

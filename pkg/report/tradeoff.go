@@ -49,7 +49,7 @@ func tradeOff(s study) (section, error) {
 	}
 	unit, factor := secondsUnit(high)
 	y := scaleAxis{Unit: "\u00a0" + unit}
-	if y.Min, y.Max = decades(low*factor/1.15, high*factor*1.15); y.Max > 4*y.Min {
+	if y.Min, y.Max = decades(low*factor/1.15, high*factor*1.15); y.Max > 4*y.Min { // a few times more is much
 		y.Log = true
 	} else { // little between them: the distance from nothing says more
 		y.Min = 0
