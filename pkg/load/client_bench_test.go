@@ -91,7 +91,7 @@ func benchClient(b *testing.B, url string, tokens int, gap time.Duration) HTTPTr
 		b.Fatal(err)
 	}
 	b.Cleanup(c.close)
-	return HTTPTransport{K: kernel.NewWall(), Client: c.inference}
+	return newHTTPTransport(kernel.NewWall(), c.inference)
 }
 
 // rawStream is the smallest correct reader of a stream: a connection, and a search for

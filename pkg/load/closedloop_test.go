@@ -109,7 +109,7 @@ func TestAClosedLoopRunsOnTheModelAndOnSockets(t *testing.T) {
 	set.Manifest.Profile.Interactive.Phases = []spec.Phase{{Name: "burst", Duration: spec.Duration(100 * time.Millisecond)}}
 	k := kernel.NewWall()
 	c := opened(t, Connection{}, server.URL, "")
-	r, rows := virtualReplay(t, set, k, HTTPTransport{K: k, Client: c.inference}, nil, backlogNone)
+	r, rows := virtualReplay(t, set, k, newHTTPTransport(k, c.inference), nil, backlogNone)
 	if err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -161,7 +161,7 @@ func TestARunOutlivesTheRestartOfItsServer(t *testing.T) {
 	set.Manifest.Profile.Interactive.Phases = []spec.Phase{{Name: "burst", Rate: 1, Duration: spec.Duration(700 * time.Millisecond)}}
 	k := kernel.NewWall()
 	c := opened(t, Connection{}, server.URL, "")
-	r, _ := virtualReplay(t, set, k, HTTPTransport{K: k, Client: c.inference}, nil, spec.Backlog{Concurrency: 1})
+	r, _ := virtualReplay(t, set, k, newHTTPTransport(k, c.inference), nil, spec.Backlog{Concurrency: 1})
 	rows := &reviver{revive: func() {
 		l, err := net.Listen("tcp", address)
 		if err != nil {

@@ -15,6 +15,11 @@ import (
 type HTTPTransport struct {
 	K      *kernel.Kernel // on the wall clock
 	Client *openai.Client
+	lists  *chunkLists
+}
+
+func newHTTPTransport(k *kernel.Kernel, client *openai.Client) HTTPTransport {
+	return HTTPTransport{K: k, Client: client, lists: new(chunkLists)}
 }
 
 // Start implements Transport.
@@ -29,7 +34,7 @@ func (t HTTPTransport) Start(req *Request, done func(Attempt)) (cancel func()) {
 }
 
 func (t HTTPTransport) attempt(ctx context.Context, req *Request) *Attempt {
-	seen := &observed{epoch: t.K.Epoch(), room: min(req.Chat.MaxTokens, chunkRoom)}
+	seen := &observed{epoch: t.K.Epoch(), lists: t.lists}
 	header := http.Header{openai.HeaderRequestID: {req.ID}}
 	if req.Objective != "" {
 		header[openai.HeaderObjective] = []string{req.Objective}
@@ -38,14 +43,11 @@ func (t HTTPTransport) attempt(ctx context.Context, req *Request) *Attempt {
 	return seen.attempt(&result)
 }
 
-// chunkRoom is for how many chunks there is room from the start: most of the growing of
-// the lists is in their first steps.
-const chunkRoom = 64
-
 // observed is the openai.Observer that makes an Attempt.
 type observed struct {
 	epoch time.Time
-	room  int // for chunks
+	lists *chunkLists
+	own   *chunkList // that of lists in which the chunks stand meanwhile, nil before the first
 	a     Attempt
 }
 
@@ -57,17 +59,20 @@ func (o *observed) Headers(time.Time, int, http.Header) {}
 
 // Chunk implements openai.Observer.
 func (o *observed) Chunk(at time.Time, tokens int) {
-	switch len(o.a.ChunkTokens) {
-	case 0:
-		o.a.ChunkTokens = make([]int32, 0, o.room)
-	case 1:
-		o.a.ChunkGaps = make([]float32, 0, o.room)
+	if o.own == nil {
+		o.own = o.lists.take()
+		o.a.ChunkGaps, o.a.ChunkTokens = o.own.gaps, o.own.tokens
 	}
 	o.a.Content(at.Sub(o.epoch), tokens)
 }
 
 func (o *observed) attempt(r *openai.Result) *Attempt {
 	a := &o.a
+	if o.own != nil {
+		o.own.gaps, o.own.tokens = a.ChunkGaps[:0], a.ChunkTokens[:0]
+		a.ChunkGaps, a.ChunkTokens = append([]float32(nil), a.ChunkGaps...), append([]int32(nil), a.ChunkTokens...)
+		o.lists.give(o.own)
+	}
 	a.Sent, a.Headers = o.stamp(r.SentAt), o.stamp(r.HeadersAt)
 	a.FirstChunk, a.Done = o.stamp(r.FirstChunkAt), o.stamp(r.DoneAt)
 	a.PromptTokens, a.CachedTokens = r.PromptTokens, r.CachedTokens

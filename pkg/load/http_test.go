@@ -41,7 +41,7 @@ func sendAll(t *testing.T, handler http.HandlerFunc, set *inputs.Set, change fun
 	client := &openai.Client{BaseURL: server.URL, HTTP: openai.NewStreamClient(openai.Dialling{})}
 	defer client.HTTP.CloseIdleConnections()
 	k := kernel.NewWall()
-	r, rows := virtualReplay(t, set, k, HTTPTransport{K: k, Client: client}, nil, spec.Backlog{Concurrency: 1})
+	r, rows := virtualReplay(t, set, k, newHTTPTransport(k, client), nil, spec.Backlog{Concurrency: 1})
 	if err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestNobodyListeningIsATransportError(t *testing.T) {
 	set := testSet(t, dues(0))
 	set.Manifest.Profile.Interactive.Phases = nil
 	k := kernel.NewWall()
-	tr := HTTPTransport{K: k, Client: &openai.Client{BaseURL: gone.URL}}
+	tr := newHTTPTransport(k, &openai.Client{BaseURL: gone.URL})
 	r, rows := virtualReplay(t, set, k, tr, nil, spec.Backlog{Concurrency: 1})
 	if err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)

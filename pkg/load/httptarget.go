@@ -10,7 +10,7 @@ import (
 // openHTTP connects to a stack that runs. Its clock starts here.
 func (o Options) openHTTP(ctx context.Context, c clients) target {
 	k := kernel.NewWall()
-	t := target{k: k, transport: HTTPTransport{K: k, Client: c.inference}, dialled: c.dialled.Load}
+	t := target{k: k, transport: newHTTPTransport(k, c.inference), dialled: c.dialled.Load}
 	t.close = func() error {
 		c.close()
 		return nil

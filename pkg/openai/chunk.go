@@ -38,6 +38,7 @@ func (p *chunkParser) parse(data []byte, c *chunk) error {
 	if p.template.read(&p.scan, data, c) {
 		return nil
 	}
+	p.template.in = nil
 	if p.scan.chunk(data, c) {
 		p.template.learn(&p.scan, data, c)
 		return nil

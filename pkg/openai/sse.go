@@ -126,6 +126,25 @@ func (d *Decoder) Next() (Event, error) {
 	}
 }
 
+// unread returns what was read and not used yet, if an event begins there, as far as the
+// limit allows. It reads where there is nothing.
+func (d *Decoder) unread() []byte {
+	d.dropEvent()
+	if d.line == d.end && d.err == nil {
+		d.err = d.fill()
+	}
+	if d.skipLF || !d.started || d.scan != d.line {
+		return nil
+	}
+	return d.buf[d.line:min(d.end, d.line+d.limit+len("\n\n"))]
+}
+
+// step steps over an event of n bytes, which its reader has found in unread.
+func (d *Decoder) step(n int) {
+	d.line += n
+	d.scan = d.line
+}
+
 // takeEvent takes the event that comes next, if it has the form that model servers
 // send and lies in the buffer whole: a data line with a space after the colon, an empty
 // line, and LF at both their ends. It spares that form what all others need

@@ -65,6 +65,7 @@ type Stream struct {
 // OnText are dropped.
 func (s *Stream) Reset() {
 	s.sum.reset()
+	s.parser.template.in = nil
 	*s = Stream{parser: s.parser, sum: s.sum}
 }
 
@@ -75,6 +76,11 @@ var done = []byte("[DONE]")
 // said. It does not read beyond [DONE].
 func (s *Stream) Follow(d *Decoder) Outcome {
 	for {
+		if n := s.parser.template.event(&s.parser.scan, d.unread(), &s.chunk); n > 0 {
+			d.step(n)
+			s.take(d.at)
+			continue
+		}
 		event, err := d.Next()
 		if err != nil {
 			s.cut(d, err)
@@ -104,15 +110,29 @@ func (s *Stream) event(e Event) (more bool) {
 		}
 		return s.fail(e.At, record.StatusProtocolError, err.Error())
 	}
-	if s.chunksParsed++; s.chunksParsed == 1 {
-		s.out.FirstChunkAt = e.At
-	}
-	if c.failed {
+	switch {
+	case c.failed:
+		s.first(e.At)
 		return s.fail(e.At, record.StatusHTTPError, c.failure)
-	}
-	if string(e.Name) == "error" {
+	case string(e.Name) == "error":
+		s.first(e.At)
 		return s.fail(e.At, record.StatusHTTPError, string(e.Data))
 	}
+	s.take(e.At)
+	return true
+}
+
+// first notes that a chunk was parsed.
+func (s *Stream) first(at time.Time) {
+	if s.chunksParsed++; s.chunksParsed == 1 {
+		s.out.FirstChunkAt = at
+	}
+}
+
+// take takes a chunk that was parsed and is no error.
+func (s *Stream) take(at time.Time) {
+	s.first(at)
+	c := &s.chunk
 	if c.hasUsage {
 		s.hasUsage = true
 		s.usage = c.usage
@@ -122,9 +142,8 @@ func (s *Stream) event(e Event) (more bool) {
 		s.out.FinishReason = string(c.finish)
 	}
 	if c.output() {
-		s.output(e.At, c)
+		s.output(at, c)
 	}
-	return true
 }
 
 func (s *Stream) output(at time.Time, c *chunk) {
