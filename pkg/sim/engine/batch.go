@@ -9,7 +9,9 @@ type Batch struct {
 	Admitted, Preempted []*Request
 	Load                Load
 
-	items []item
+	number   int // counted from 1 on
+	items    []item
+	decoders int // that have no item
 }
 
 // item is one request's share of a batch. token says that the step computes the
@@ -21,7 +23,7 @@ type item struct {
 }
 
 // Empty reports whether the step computes nothing.
-func (b *Batch) Empty() bool { return len(b.items) == 0 }
+func (b *Batch) Empty() bool { return len(b.items)+b.decoders == 0 }
 
 // Load is what decides how long a step takes.
 type Load struct {
@@ -55,7 +57,7 @@ func (l *Load) remove(start, n int) {
 func (b *Batch) reset() {
 	b.Admitted, b.Preempted = b.Admitted[:0], b.Preempted[:0]
 	b.Load = Load{}
-	b.items = b.items[:0]
+	b.items, b.decoders = b.items[:0], 0
 }
 
 // drop takes r out of the batch and returns how many tokens it had there.

@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"cmp"
+	"slices"
+
 	"bgbench/pkg/sim"
 	"bgbench/pkg/sim/kernel"
 )
@@ -33,9 +36,14 @@ type core struct {
 	running bool        // the first of batches is on the GPU
 	stepEnd kernel.Time // when it will have run
 
-	pending   []*call // whose token of the last step is not delivered
-	deliverAt kernel.Time
-	history   history
+	// The tokens of the last step. Those of decoders are in history, and with settle in
+	// their calls; pending are the calls of the others.
+	tokensAt    kernel.Time // when the step ended
+	deliverAt   kernel.Time
+	undelivered bool
+	pending     []*call
+	delivering  *call // of pending
+	history     history
 
 	event    func() // run, as a value made once
 	timer    kernel.Timer
@@ -92,7 +100,7 @@ func (c *core) run() {
 // will be; none when the engine is idle.
 func (c *core) advance(now kernel.Time) (next kernel.Time, ok bool) {
 	ends := c.running && now >= c.stepEnd
-	if len(c.pending) > 0 && (ends || now >= c.deliverAt) {
+	if c.undelivered && (ends || now >= c.deliverAt) {
 		c.deliver(now)
 	}
 	if ends {
@@ -102,9 +110,9 @@ func (c *core) advance(now kernel.Time) (next kernel.Time, ok bool) {
 		c.startStep(now)
 	}
 	switch {
-	case len(c.pending) > 0 && c.running:
+	case c.undelivered && c.running:
 		return min(c.deliverAt, c.stepEnd), true
-	case len(c.pending) > 0:
+	case c.undelivered:
 		return c.deliverAt, true
 	default:
 		return c.stepEnd, c.running
@@ -128,7 +136,57 @@ func (c *core) update(now kernel.Time) {
 	for _, r := range outputs {
 		c.pending = append(c.pending, r.call)
 	}
-	c.metrics.step(now, c.deliverAt, c.scheduler, outputs)
+	decoded := c.scheduler.Decoded()
+	c.metrics.step(now, c.deliverAt, c.scheduler, outputs, decoded, now-c.tokensAt)
+	if len(outputs)+decoded > 0 {
+		c.tokensAt, c.undelivered = now, true
+	}
+}
+
+// settle brings a call up to date that is among the scheduler's decoders: it got a token
+// in each of the last steps.
+func (c *core) settle(q *call) {
+	c.scheduler.settle(&q.Request)
+	c.catchUpOn(q)
+}
+
+// catchUpOn is settle for a call that the scheduler has settled.
+func (c *core) catchUpOn(q *call) {
+	delivered, steps := q.OutputTokens(), c.history.steps()
+	switch {
+	case c.undelivered:
+		delivered--
+	case c.delivering != nil && q.order > c.delivering.order: // its turn comes
+		delivered, steps = delivered-1, steps-1
+	}
+	if n := delivered - q.outputs; n > 0 {
+		c.history.add(q, span{steps - n, steps})
+		q.outputs = delivered
+	}
+	q.at = c.tokensAt
+}
+
+// woke takes in that q is no decoder any more. Its token of the last step joins the others
+// that are not delivered, unless it is there.
+func (c *core) woke(q *call) {
+	if q.ended {
+		return
+	}
+	c.catchUpOn(q)
+	if c.undelivered && c.scheduler.updated > q.decoding.since {
+		at, _ := slices.BinarySearchFunc(c.pending, q.order, func(p *call, order int) int { return cmp.Compare(p.order, order) })
+		c.pending = slices.Insert(c.pending, at, q)
+	}
+}
+
+// catchUp tells all patient replies of the tokens that they have not heard of.
+func (c *core) catchUp() {
+	for _, r := range c.scheduler.running {
+		if r.decoding.on {
+			c.settle(r.call)
+		}
+	}
+	c.history.catchUp()
 }
 
 func (c *core) applyAborts() {
@@ -188,6 +246,9 @@ func (c *core) fill(now kernel.Time) bool {
 	for len(c.batches) < c.depth && c.scheduler.Unfinished() > 0 {
 		b := c.scheduler.Schedule()
 		c.batches = append(c.batches, b)
+		for _, r := range c.scheduler.woken {
+			c.woke(r.call)
+		}
 		for _, r := range b.Admitted {
 			if q := r.call; !q.wasAdmitted {
 				q.admitted, q.wasAdmitted = now, true
@@ -214,12 +275,20 @@ func (c *core) allEmpty() bool {
 
 // deliver hands out the tokens of the step that ended last.
 func (c *core) deliver(now kernel.Time) {
-	c.history.add(now)
+	if c.history.full() {
+		c.catchUp()
+	}
+	c.history.step(now)
+	c.undelivered = false
 	for i, q := range c.pending {
 		c.pending[i] = nil
 		if q.ended {
 			continue // aborted since
 		}
+		if q.decoding.on && q.started {
+			continue // settle finds the token
+		}
+		c.delivering = q
 		q.outputs++
 		switch {
 		case q.started && q.patient != nil:
@@ -237,5 +306,5 @@ func (c *core) deliver(now kernel.Time) {
 			q.reply.End(now, sim.End{Status: 200, FinishReason: "length", Usage: q.usage()})
 		}
 	}
-	c.pending = c.pending[:0]
+	c.pending, c.delivering = c.pending[:0], nil
 }

@@ -21,30 +21,30 @@ type span struct{ from, to int }
 // maxHistory bounds the memory of the history, some 100 s of decoding.
 const maxHistory = 1 << 12
 
-// add begins the delivery of a step.
-func (h *history) add(now kernel.Time) {
-	if len(h.at) == maxHistory {
-		h.catchUp()
-	}
+func (h *history) full() bool { return len(h.at) == maxHistory }
+
+// steps is how many it holds.
+func (h *history) steps() int { return len(h.at) }
+
+// step begins the delivery of a step.
+func (h *history) step(now kernel.Time) {
 	h.at = append(h.at, now)
 	h.gaps = append(h.gaps, float32((now - h.last).Seconds()))
 	h.last = now
 }
 
 // later notes that q got a token in the step whose delivery has begun.
-func (h *history) later(q *call) {
-	step := len(h.at) - 1
-	switch {
-	case q.behind.from < q.behind.to && q.behind.to == step:
-	case q.behind.from == q.behind.to:
-		q.behind.from = step
-		h.behind = append(h.behind, q)
-	default: // it had none in the step before
-		h.tell(q)
-		q.behind.from = step
-		h.behind = append(h.behind, q)
+func (h *history) later(q *call) { h.add(q, span{len(h.at) - 1, len(h.at)}) }
+
+// add notes that q got a token in each of some steps.
+func (h *history) add(q *call, steps span) {
+	if q.behind.from < q.behind.to && q.behind.to == steps.from {
+		q.behind.to = steps.to
+		return
 	}
-	q.behind.to = step + 1
+	h.tell(q) // it had none in the step before
+	q.behind = steps
+	h.behind = append(h.behind, q)
 }
 
 // tell delivers what q has not heard of.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -17,6 +18,7 @@ type listener struct {
 	gaps  []float32
 	ended int
 	usage sim.Usage
+	onEnd func()
 }
 
 func (l *listener) Headers(kernel.Time, string) {}
@@ -31,6 +33,7 @@ func (l *listener) Tokens(at kernel.Time, _ int) {
 func (l *listener) End(_ kernel.Time, end sim.End) {
 	l.ended++
 	l.usage = end.Usage
+	l.onEnd()
 }
 
 // patientListener is one that can wait.
@@ -45,18 +48,25 @@ func (l *patientListener) Stretch(s sim.Stretch) {
 }
 
 // A cache that is too small has requests lose their blocks, so that they get no token in
-// some steps; some are aborted, and now and then all are told of what they missed.
+// some steps; some are aborted, by an event of their own or by the end of another one, and
+// now and then all are told of what they missed.
 func TestPatientRepliesHearWhatOthersHear(t *testing.T) {
 	for _, async := range []bool{false, true} {
 		plain, patient := make([]*listener, 60), make([]*listener, 60)
-		preempted := listen(t, async, func(i int) sim.Reply { plain[i] = new(listener); return plain[i] })
-		listen(t, async, func(i int) sim.Reply {
-			l := new(patientListener)
+		a := listen(t, async, func(i int, onEnd func()) sim.Reply {
+			plain[i] = &listener{onEnd: onEnd}
+			return plain[i]
+		})
+		b := listen(t, async, func(i int, onEnd func()) sim.Reply {
+			l := &patientListener{listener{onEnd: onEnd}}
 			patient[i] = &l.listener
 			return l
 		})
-		if preempted == 0 {
+		if a.Stats().Preemptions == 0 {
 			t.Error("nobody was preempted")
+		}
+		if a, b := a.Metrics().AppendValues(nil), b.Metrics().AppendValues(nil); !slices.EqualFunc(a, b, func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*a }) {
+			t.Errorf("async %v: got the metrics %v, expected %v", async, b, a)
 		}
 		for i := range plain {
 			a, b := plain[i], patient[i]
@@ -68,20 +78,25 @@ func TestPatientRepliesHearWhatOthersHear(t *testing.T) {
 	}
 }
 
-func listen(t *testing.T, async bool, reply func(int) sim.Reply) (preemptions int) {
+func listen(t *testing.T, async bool, reply func(i int, onEnd func()) sim.Reply) *Server {
 	k := kernel.NewVirtual()
 	cfg := testConfig(t, func(e *spec.Engine) { e.AsyncScheduling = async })
 	cfg.Scheduler.NumGPUBlocks = 400
 	s := New(k, cfg)
 	random := rand.New(rand.NewPCG(5, 6))
-	for i := range 60 {
+	aborts := make([]func(), 60)
+	for i := range aborts {
 		call := &sim.Call{ID: "r", Model: testModel, Prompt: prompt(i, 50+random.IntN(400)), MaxTokens: 1 + random.IntN(300)}
 		at := time.Duration(random.IntN(3000)) * time.Millisecond
 		abortAfter := time.Duration(random.IntN(20000)) * time.Millisecond
 		k.At(at, func() {
-			abort := s.Submit(call, reply(i))
+			aborts[i] = s.Submit(call, reply(i, func() {
+				if other := aborts[(i*7+3)%len(aborts)]; i%5 == 0 && other != nil {
+					other()
+				}
+			}))
 			if i%4 == 0 {
-				k.After(abortAfter, abort)
+				k.After(abortAfter, aborts[i])
 			}
 		})
 	}
@@ -92,5 +107,5 @@ func listen(t *testing.T, async bool, reply func(int) sim.Reply) (preemptions in
 	if err := k.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return s.Stats().Preemptions
+	return s
 }

@@ -23,6 +23,7 @@ import (
 func checkBlocks(t *rapid.T, s *Scheduler) {
 	refs := make([]int32, len(s.pool.blocks))
 	for _, r := range s.running {
+		s.settle(r)
 		if len(r.blocks)*s.cfg.BlockSize != r.slots || r.computed > r.slots {
 			t.Fatalf("%s: %d tokens computed in %d blocks with %d slots", r.ID, r.computed, len(r.blocks), r.slots)
 		}
@@ -38,9 +39,9 @@ func checkBlocks(t *rapid.T, s *Scheduler) {
 	if refs[0] != 0 {
 		t.Fatal("the null block was handed out")
 	}
-	free := s.pool.freeQueue()
-	if len(free) != s.pool.free {
-		t.Fatalf("%d blocks are in the free queue, %d are counted", len(free), s.pool.free)
+	free := s.pool.queue.ids()
+	if len(free) != s.pool.free() {
+		t.Fatalf("%d blocks are in the free queue, %d are counted", len(free), s.pool.free())
 	}
 	isFree := make([]bool, len(refs))
 	for _, id := range free {
@@ -95,6 +96,8 @@ func drawRequest(t *rapid.T, i int) *Request {
 		Arrival:   int64(i),
 		Salt:      rapid.SampledFrom([]string{"", "", "x"}).Draw(t, "salt"),
 		Output:    recordedOutput(i),
+
+		EveryToken: rapid.Bool().Draw(t, "everyToken"),
 	}
 }
 
@@ -143,19 +146,25 @@ func TestSchedulerLaws(t *testing.T) {
 			queue = queue[1:]
 			checkBlocks(t, s)
 			for r, n := range tokens {
-				if r.OutputTokens() != n {
+				if s.settle(r); r.OutputTokens() < n || r.EveryToken && r.OutputTokens() != n {
 					t.Fatalf("%s has %d tokens, %d were delivered", r.ID, r.OutputTokens(), n)
 				}
 			}
 		}
+		all := 0
 		for _, r := range requests {
+			s.settle(r)
 			if r.ended() != (ended[r] == 1) || ended[r] > 1 {
 				t.Fatalf("%s ended %d times, its state is %d", r.ID, ended[r], r.state)
 			}
 			want := min(r.MaxTokens, cfg.MaxModelLen-len(r.Prompt))
-			if r.Finished() && tokens[r] != want {
-				t.Fatalf("%s finished with %d tokens, want %d", r.ID, tokens[r], want)
+			if r.Finished() && r.OutputTokens() != want {
+				t.Fatalf("%s finished with %d tokens, want %d", r.ID, r.OutputTokens(), want)
 			}
+			all += r.OutputTokens()
+		}
+		if got := s.Stats().OutputTokens; got != all {
+			t.Fatalf("%d tokens are counted, the requests have %d", got, all)
 		}
 	})
 }
@@ -199,7 +208,7 @@ func TestTheMemoryOfABlockedHeadChangesNothing(t *testing.T) {
 				without.Update(queue[0][1])
 				queue = queue[1:]
 			}
-			if with.Stats() != without.Stats() || with.pool.free != without.pool.free {
+			if with.Stats() != without.Stats() || with.pool.free() != without.pool.free() {
 				t.Fatalf("got %+v, without the memory %+v", with.Stats(), without.Stats())
 			}
 		}
@@ -209,7 +218,7 @@ func TestTheMemoryOfABlockedHeadChangesNothing(t *testing.T) {
 func checkBatch(t *rapid.T, cfg SchedulerConfig, s *Scheduler, b *Batch) {
 	var load Load
 	seen := map[*Request]bool{}
-	for _, it := range b.items {
+	for _, it := range s.itemsOf(b) {
 		n := int(it.tokens)
 		if n < 1 || seen[it.request] || it.request.state != stateRunning {
 			t.Fatalf("%s is scheduled with %d tokens in state %d", it.request.ID, n, it.request.state)

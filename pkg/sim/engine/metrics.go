@@ -123,16 +123,16 @@ func registerInfo(r *metric.Registry, cfg Config) {
 	).Set(1)
 }
 
-// step records one update: outputs are the requests that got a token at now, which
-// their clients see at seen.
-func (m *metrics) step(now, seen kernel.Time, s *Scheduler, outputs []*Request) {
+// step records one update: outputs are requests that got a token at now, which their
+// clients see at seen; decoded others got one, gap after the one before.
+func (m *metrics) step(now, seen kernel.Time, s *Scheduler, outputs []*Request, decoded int, gap kernel.Time) {
 	m.gauges(s)
 	m.counters(s.Stats())
-	if len(outputs) == 0 {
+	if len(outputs)+decoded == 0 {
 		return
 	}
 	computed := 0
-	gap, gaps := kernel.Time(0), 0 // equal gaps in a row, which most are
+	gaps := decoded // equal gaps in a row, which most are
 	for _, r := range outputs {
 		q := r.call
 		if r.OutputTokens() == 1 {
@@ -155,8 +155,8 @@ func (m *metrics) step(now, seen kernel.Time, s *Scheduler, outputs []*Request) 
 	if gaps > 0 {
 		m.itl.ObserveN(gap.Seconds(), gaps)
 	}
-	m.generationTokens.Add(float64(len(outputs)))
-	m.iterationTokens.Observe(float64(computed + len(outputs)))
+	m.generationTokens.Add(float64(len(outputs) + decoded))
+	m.iterationTokens.Observe(float64(computed + len(outputs) + decoded))
 }
 
 func (m *metrics) gauges(s *Scheduler) {

@@ -3,71 +3,92 @@ package engine
 import "math/bits"
 
 // pool holds the KV blocks: who uses them, which of the free ones goes next, and
-// which prefix each of them holds (vLLM v1, BlockPool and FreeKVCacheBlockQueue).
+// which prefix each of them holds (vLLM v1, BlockPool).
 //
-// Block 0 is vLLM's null block: it is never handed out. Here its links are the
-// two ends of the free queue.
+// Block 0 is vLLM's null block: it is never handed out, and means none.
 type pool struct {
 	blocks  []block
-	free    int
+	queue   freeQueue
 	buckets []int32 // prefix cache: hash -> first block of a chain, 0 when empty
 	mask    uint64
+	fetched int32 // see fetch
 }
 
 type block struct {
-	hash       uint64
-	next, prev int32 // free queue, valid while refs is 0
-	chain      int32 // next block in the same bucket of the prefix cache
-	refs       int32
-	hashed     bool // in the prefix cache
+	hash   uint64
+	place  uint32 // in the free queue, valid while refs is 0
+	chain  int32  // next block in the same bucket of the prefix cache
+	refs   int32
+	hashed bool // in the prefix cache
 }
 
 func newPool(blocks int) pool {
 	p := pool{
 		blocks:  make([]block, blocks),
-		free:    blocks - 1,
 		buckets: make([]int32, 1<<bits.Len(uint(2*blocks))),
 	}
 	p.mask = uint64(len(p.buckets) - 1)
-	for i := range p.blocks {
-		p.blocks[i].prev = int32((i + blocks - 1) % blocks)
-		p.blocks[i].next = int32((i + 1) % blocks)
-	}
+	p.refill(newFreeQueue(blocks))
 	return p
 }
 
+// refill makes q the free queue.
+func (p *pool) refill(q freeQueue) {
+	p.queue = q
+	for place := q.head; place != q.tail; place++ {
+		p.blocks[*q.at(place)].place = place
+	}
+}
+
+// free is the number of blocks that nobody uses.
+func (p *pool) free() int { return p.queue.len }
+
 // used is the number of blocks that requests hold.
-func (p *pool) used() int { return len(p.blocks) - 1 - p.free }
+func (p *pool) used() int { return len(p.blocks) - 1 - p.free() }
 
 // usage is the gauge vllm:kv_cache_usage_perc.
 func (p *pool) usage() float64 {
 	if len(p.blocks) <= 1 {
 		return 0
 	}
-	return 1 - float64(p.free)/float64(len(p.blocks)-1)
+	return 1 - float64(p.free())/float64(len(p.blocks)-1)
 }
 
 // take removes n blocks from the head of the free queue, of which there must be
 // enough, and appends them to table. What they held is forgotten.
 func (p *pool) take(table []int32, n int) []int32 {
+	start := len(table)
 	for range n {
-		id := p.blocks[0].next
-		p.unlink(id)
+		table = append(table, p.queue.pop())
+	}
+	taken := table[start:]
+	for _, id := range taken {
 		b := &p.blocks[id]
+		b.refs = 1
 		if b.hashed {
+			p.fetch(b.hash)
+		}
+	}
+	for _, id := range taken {
+		if p.blocks[id].hashed {
 			p.forget(id)
 		}
-		b.refs = 1
-		table = append(table, id)
 	}
 	return table
+}
+
+// fetch reads what forget or remember will read of a hash. The reads of many wait for
+// memory together, while the walks along the chains, which are hard to predict, would
+// wait one after the other (BenchmarkServer).
+func (p *pool) fetch(hash uint64) {
+	p.fetched ^= p.blocks[p.buckets[hash&p.mask]].chain
 }
 
 // touch makes one more request a user of a cached block.
 func (p *pool) touch(id int32) {
 	b := &p.blocks[id]
 	if b.refs == 0 {
-		p.unlink(id)
+		p.queue.remove(b.place)
 	}
 	b.refs++
 }
@@ -76,7 +97,16 @@ func (p *pool) touch(id int32) {
 // prefix cache go to the tail of the free queue, so a sequence is evicted from
 // its end; the others hold nothing and are used next.
 func (p *pool) release(table []int32) {
-	var head int32 // where the next unhashed block goes
+	if !p.queue.room(len(table)) {
+		p.refill(p.queue.compact())
+	}
+	unhashed := 0
+	for _, id := range table {
+		if b := &p.blocks[id]; b.refs == 1 && !b.hashed {
+			unhashed++
+		}
+	}
+	head := p.queue.open(unhashed) // where the next of them goes
 	for i := len(table) - 1; i >= 0; i-- {
 		id := table[i]
 		b := &p.blocks[id]
@@ -84,25 +114,13 @@ func (p *pool) release(table []int32) {
 			continue
 		}
 		if b.hashed {
-			p.link(id, p.blocks[0].prev)
+			b.place = p.queue.append(id)
 		} else {
-			p.link(id, head)
-			head = id
+			b.place = head
+			*p.queue.at(head) = id
+			head++
 		}
 	}
-}
-
-func (p *pool) link(id, after int32) {
-	next := p.blocks[after].next
-	p.blocks[id].prev, p.blocks[id].next = after, next
-	p.blocks[after].next, p.blocks[next].prev = id, id
-	p.free++
-}
-
-func (p *pool) unlink(id int32) {
-	b := &p.blocks[id]
-	p.blocks[b.prev].next, p.blocks[b.next].prev = b.next, b.prev
-	p.free--
 }
 
 // lookup returns the block that holds the prefix of hash, 0 when there is none.
@@ -135,13 +153,4 @@ func (p *pool) forget(id int32) {
 	}
 	*at = b.chain
 	b.hashed = false
-}
-
-// freeQueue lists the free blocks from head to tail.
-func (p *pool) freeQueue() []int32 {
-	ids := make([]int32, 0, p.free)
-	for id := p.blocks[0].next; id != 0; id = p.blocks[id].next {
-		ids = append(ids, id)
-	}
-	return ids
 }

@@ -143,7 +143,7 @@ func (r *replay) step(i int, want traceStep) {
 	got.KVBlocksUsed = r.scheduler.pool.used()
 	got.KVUsage = r.scheduler.KVUsage()
 	if want.FreeQueue != nil {
-		got.FreeQueue = r.scheduler.pool.freeQueue()
+		got.FreeQueue = r.scheduler.pool.queue.ids()
 	}
 	r.compareStep(i, got, want)
 }
@@ -168,11 +168,13 @@ func (r *replay) end(k, i int, reason string) {
 func (r *replay) schedule(i int, want traceStep, got *traceStep) {
 	computed := map[string]int{}
 	for _, q := range r.scheduler.running {
+		r.scheduler.settle(q)
 		computed[q.ID] = q.computed
 	}
 	b := r.scheduler.Schedule()
-	got.Scheduled = make(orderedCounts, 0, len(b.items))
-	for _, it := range b.items {
+	items := r.scheduler.itemsOf(b)
+	got.Scheduled = make(orderedCounts, 0, len(items))
+	for _, it := range items {
 		got.Scheduled = append(got.Scheduled, count{it.request.ID, int(it.tokens)})
 	}
 	for _, q := range b.Admitted {
@@ -181,8 +183,8 @@ func (r *replay) schedule(i int, want traceStep, got *traceStep) {
 		} else {
 			got.Resumed = append(got.Resumed, q.ID)
 		}
-		at := slices.IndexFunc(b.items, func(it item) bool { return it.request == q })
-		put(&got.Cached, q.ID, q.computed-int(b.items[at].tokens))
+		at := slices.IndexFunc(items, func(it item) bool { return it.request == q })
+		put(&got.Cached, q.ID, q.computed-int(items[at].tokens))
 		if want.BlockIDs != nil {
 			put(&got.BlockIDs, q.ID, ints(q.blocks))
 		}
@@ -238,7 +240,7 @@ func (r *replay) dropDead(want traceStep) {
 	if len(r.queue) < 2 || string(want.ProcessedBatch) != "null" {
 		return
 	}
-	for _, it := range r.queue[0].batch.items {
+	for _, it := range r.scheduler.itemsOf(r.queue[0].batch) {
 		if !it.request.ended() {
 			return
 		}

@@ -15,6 +15,8 @@ type Request struct {
 	// Shared is what the prompt starts with like those of other requests, nil when that
 	// is not known.
 	Shared *SharedPrompt
+	// EveryToken has Update return the request with each of its tokens.
+	EveryToken bool
 
 	state        requestState
 	known        int // tokens of prompt and output that have arrived
@@ -23,7 +25,9 @@ type Request struct {
 	inFlight     int // tokens of steps that are scheduled and not updated
 	stale        int // the part of inFlight that was scheduled before a preemption
 	limit        int // known tokens at which the request is finished
+	decoding     decoding
 
+	order  int      // of its admission: ascending among those that run
 	slots  int      // tokens that blocks can hold
 	hashAt int      // tokens at which the next block is full and can be hashed
 	hashed int      // blocks of this request whose hash is in the prefix cache

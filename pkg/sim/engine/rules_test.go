@@ -132,7 +132,7 @@ func TestAResumedRequestNeedsRoomForItsOutputToo(t *testing.T) {
 	// first chunk two, but prompt and output take six.
 	for !first.Finished() {
 		if b := s.Schedule(); len(b.Admitted) > 0 {
-			t.Fatalf("a request of %d tokens was admitted to %d free blocks", victim.known, s.pool.free)
+			t.Fatalf("a request of %d tokens was admitted to %d free blocks", victim.known, s.pool.free())
 		} else {
 			s.Update(b)
 		}

@@ -36,15 +36,23 @@ type Scheduler struct {
 	cfg       SchedulerConfig
 	watermark int // blocks
 	pool      pool
-	running   []*Request
+	running   []*Request // in the order of admission
+	busy      []*Request // those of running that are not decoders
+	decoders  decoders
 	waiting   waitQueue
 	blocked   blockedHead
 	stats     Stats
+
+	scheduled, updated int      // numbers of the last batches
+	onTheWay           []*Batch // scheduled and not updated
+	admissions         int
+	woken              []*Request // since Schedule was called: they were decoders
 
 	spare       []*Batch
 	spareBlocks lists[int32]  // block tables of requests that have ended
 	spareHashes lists[uint64] // and their hashes
 	outputs     []*Request
+	decoded     int
 	hits        []int32
 	ids         []uint32 // the tokens of one block
 }
@@ -64,6 +72,7 @@ func NewScheduler(cfg SchedulerConfig) *Scheduler {
 		cfg:       cfg,
 		watermark: int(cfg.Watermark * float64(cfg.NumGPUBlocks)),
 		pool:      newPool(cfg.NumGPUBlocks),
+		decoders:  newDecoders(cfg.BlockSize),
 		waiting:   waitQueue{priority: cfg.Priority},
 		ids:       make([]uint32, cfg.BlockSize),
 	}
@@ -99,8 +108,13 @@ func (s *Scheduler) Add(r *Request) {
 // Schedule starts a step. The batch belongs to the scheduler again after its
 // Update.
 func (s *Scheduler) Schedule() *Batch {
+	s.woken = s.woken[:0]
+	s.wakeDue()
+	if s.decoders.len > 0 && !s.ample() {
+		s.wakeAll()
+	}
 	b := s.newBatch()
-	budget := s.scheduleRunning(b, s.cfg.MaxNumBatchedTokens)
+	budget := s.scheduleBusy(b, s.cfg.MaxNumBatchedTokens-s.decode(b))
 	// A step that had to preempt is short of blocks: it admits nobody.
 	if len(b.Preempted) == 0 {
 		s.scheduleWaiting(b, budget)
@@ -110,20 +124,22 @@ func (s *Scheduler) Schedule() *Batch {
 }
 
 func (s *Scheduler) newBatch() *Batch {
-	last := len(s.spare) - 1
-	if last < 0 {
-		return new(Batch)
+	b := new(Batch)
+	if last := len(s.spare) - 1; last >= 0 {
+		b = s.spare[last]
+		s.spare = s.spare[:last]
 	}
-	b := s.spare[last]
-	s.spare = s.spare[:last]
+	s.scheduled++
+	b.number = s.scheduled
+	s.onTheWay = append(s.onTheWay, b)
 	return b
 }
 
-// scheduleRunning gives tokens to running requests in order, decodes and chunks
-// of prompts alike, and returns what is left of the budget.
-func (s *Scheduler) scheduleRunning(b *Batch, budget int) int {
-	for i := 0; i < len(s.running) && budget > 0; {
-		r := s.running[i]
+// scheduleBusy gives tokens to running requests in order, decodes and chunks of
+// prompts alike, and returns what is left of the budget.
+func (s *Scheduler) scheduleBusy(b *Batch, budget int) int {
+	for i := 0; i < len(s.busy) && budget > 0; {
+		r := s.busy[i]
 		n := s.nextTokens(r, budget)
 		if n <= 0 {
 			// A later request may still have work: this is not strictly fcfs.
@@ -131,8 +147,10 @@ func (s *Scheduler) scheduleRunning(b *Batch, budget int) int {
 			continue
 		}
 		for r.computed+n > r.slots && !s.grow(r, r.computed+n) {
+			// There are no decoders then (ample), so all that run are busy.
 			victim, at := s.victim()
 			s.running = slices.Delete(s.running, at, at+1)
+			s.busy = slices.Delete(s.busy, at, at+1)
 			if at < i {
 				i--
 			}
@@ -173,7 +191,7 @@ func (s *Scheduler) belowThreshold(n int) int {
 // grow gives r blocks for its first n tokens and reports whether there were enough.
 func (s *Scheduler) grow(r *Request, n int) bool {
 	need := s.blocksOf(n) - len(r.blocks)
-	if need > s.pool.free {
+	if need > s.pool.free() {
 		return false
 	}
 	s.take(r, need)
@@ -258,7 +276,7 @@ func (s *Scheduler) put(b *Batch, r *Request, n int) {
 func (s *Scheduler) scheduleWaiting(b *Batch, budget int) {
 	for s.waiting.len() > 0 && budget > 0 && len(s.running) < s.cfg.MaxNumSeqs {
 		r := s.waiting.head()
-		if r == s.blocked.request && s.blocked.need+s.reserve() > s.pool.free {
+		if r == s.blocked.request && s.blocked.need+s.reserve() > s.pool.free() {
 			return
 		}
 		hits := s.cachedBlocks(r)
@@ -276,7 +294,9 @@ func (s *Scheduler) scheduleWaiting(b *Batch, budget int) {
 		s.blocked = blockedHead{}
 		s.countLookup(r, cached)
 		s.waiting.remove(r)
-		s.running = append(s.running, r)
+		s.admissions++
+		r.order = s.admissions
+		s.running, s.busy = append(s.running, r), append(s.busy, r)
 		r.state = stateRunning
 		r.computed = cached
 		b.Admitted = append(b.Admitted, r)
@@ -311,12 +331,12 @@ func (s *Scheduler) admit(r *Request, hits []int32, n int) bool {
 			taken++
 		}
 	}
-	if full := s.blocksOf(min(r.known, s.cfg.MaxModelLen)) - len(hits) + taken; s.cfg.ReserveFullISL && full+s.reserve() > s.pool.free {
+	if full := s.blocksOf(min(r.known, s.cfg.MaxModelLen)) - len(hits) + taken; s.cfg.ReserveFullISL && full+s.reserve() > s.pool.free() {
 		s.block(r, len(hits), full)
 		return false
 	}
 	need := s.blocksOf(min(n, s.cfg.MaxModelLen)) - len(hits)
-	if need+taken+s.reserve() > s.pool.free {
+	if need+taken+s.reserve() > s.pool.free() {
 		return false
 	}
 	for _, id := range hits {
@@ -378,6 +398,12 @@ func (s *Scheduler) countLookup(r *Request, cached int) {
 
 // hash puts the full blocks among the first n tokens of r into the prefix cache.
 func (s *Scheduler) hash(r *Request, n int) {
+	if n >= r.hashAt+s.cfg.BlockSize { // several
+		s.hashOf(r, n/s.cfg.BlockSize-1)
+		for _, hash := range r.hashes[r.hashed : n/s.cfg.BlockSize] {
+			s.pool.fetch(hash)
+		}
+	}
 	for r.hashAt <= n {
 		hash := s.hashOf(r, r.hashed)
 		if s.blocked.misses && hash == s.blocked.miss {

@@ -46,7 +46,7 @@ func (s *Server) Metrics() *metric.Registry { return &s.metrics.registry }
 func (s *Server) Stuck() bool { return s.core.stuck() }
 
 // CatchUp tells all patient replies of the tokens that they have not heard of.
-func (s *Server) CatchUp() { s.core.history.catchUp() }
+func (s *Server) CatchUp() { s.core.catchUp() }
 
 // Stats returns the scheduler's totals.
 func (s *Server) Stats() Stats { return s.core.scheduler.Stats() }
@@ -110,8 +110,10 @@ func (s *Server) Submit(source *sim.Call, reply sim.Reply) (abort func()) {
 		Arrival:   int64(c.arrived),
 		Salt:      source.CacheSalt,
 		Output:    c,
-		Shared:    s.sharedOf(source),
-		call:      c,
+		// Others hear of their tokens by settle.
+		EveryToken: c.patient == nil,
+		Shared:     s.sharedOf(source),
+		call:       c,
 	}
 	c.timer = s.k.After(s.cfg.RequestLatency, func() { s.core.arrive(c) })
 	return func() { s.abort(c) }
@@ -179,6 +181,9 @@ func badRequest(message, parameter string, value int) sim.End {
 func (s *Server) abort(c *call) {
 	if c.ended {
 		return
+	}
+	if c.decoding.on {
+		s.core.settle(c)
 	}
 	s.core.history.tell(c)
 	c.ended = true

@@ -5,13 +5,21 @@ import "slices"
 // Update takes the result of a batch: requests whose known tokens were all
 // computed get one output token, and those that reach their limit end and free
 // their blocks. It returns the requests that got a token, in the order of the
-// batch; the slice is valid until the next Update.
+// batch, but the decoders among them, of which Decoded tells the number; the slice is
+// valid until the next Update.
 func (s *Scheduler) Update(b *Batch) []*Request {
+	if s.cfg.AsyncScheduling && len(s.onTheWay) == 1 {
+		s.wakeAll() // with no batch behind b nothing is in flight, which they count on
+	}
 	s.outputs = s.outputs[:0]
-	ended := false
+	s.decoded = b.decoders
+	s.updated = b.number
+	s.onTheWay = append(s.onTheWay[:0], s.onTheWay[1:]...)
+	idle := false // of the busy ones some are not any more
 	for i := range b.items {
 		it := &b.items[i]
 		r := it.request
+		s.settle(r)
 		r.inFlight -= int(it.tokens)
 		stale := r.stale > 0
 		if stale {
@@ -23,19 +31,26 @@ func (s *Scheduler) Update(b *Batch) []*Request {
 		}
 		s.arrive(r, stale)
 		s.outputs = append(s.outputs, r)
-		if r.known >= r.limit {
+		switch {
+		case r.known >= r.limit:
 			s.finish(r)
-			ended = true
+			idle = true
+		case !r.decoding.on && s.join(r):
+			idle = true
 		}
 	}
-	if ended {
-		s.running = slices.DeleteFunc(s.running, (*Request).Finished)
+	if idle {
+		s.busy = slices.DeleteFunc(s.busy, func(r *Request) bool { return r.decoding.on || r.Finished() })
 	}
-	s.stats.OutputTokens += len(s.outputs)
+	s.stats.OutputTokens += len(s.outputs) + s.decoded
 	b.reset()
 	s.spare = append(s.spare, b)
 	return s.outputs
 }
+
+// Decoded returns how many requests got a token in the last Update that it did not
+// return. They neither got their first token nor their last one.
+func (s *Scheduler) Decoded() int { return s.decoded }
 
 // arrive gives r one output token.
 func (s *Scheduler) arrive(r *Request, stale bool) {
@@ -52,14 +67,22 @@ func (s *Scheduler) arrive(r *Request, stale bool) {
 	}
 }
 
-// finish ends r; Update takes it out of running.
+// finish ends r; Update takes it out of the busy ones.
 func (s *Scheduler) finish(r *Request) {
 	if r.state == statePreempted {
 		// Preempted while its last token was in flight.
 		s.waiting.remove(r)
+	} else {
+		s.leave(r)
 	}
 	r.state = stateFinished
 	s.end(r)
+}
+
+// leave takes r out of running.
+func (s *Scheduler) leave(r *Request) {
+	at := placeOf(s.running, r)
+	s.running = slices.Delete(s.running, at, at+1)
 }
 
 // end takes everything from r, which runs and waits no more.
@@ -77,8 +100,12 @@ func (s *Scheduler) end(r *Request) {
 func (s *Scheduler) Abort(r *Request) bool {
 	switch r.state {
 	case stateRunning:
-		at := slices.Index(s.running, r)
-		s.running = slices.Delete(s.running, at, at+1)
+		if r.decoding.on {
+			s.wake(r)
+		}
+		s.leave(r)
+		at := placeOf(s.busy, r)
+		s.busy = slices.Delete(s.busy, at, at+1)
 	case stateWaiting, statePreempted:
 		s.waiting.remove(r)
 	default:
