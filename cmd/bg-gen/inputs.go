@@ -98,5 +98,11 @@ func drawInputs(c *ucli.Context, t draw.Trial) error {
 	if m.Tokenizer != nil && m.Tokenizer.Template == "" && !cli.Quiet(c) {
 		fmt.Fprintf(c.App.ErrWriter, "%s: found no chat template beside it: texts are counted, and ChatML's tokens added to them\n", m.Tokenizer.File)
 	}
+	for _, s := range m.Sources {
+		if s.Repeats() && !cli.Quiet(c) {
+			fmt.Fprintf(c.App.ErrWriter, "%s: warning: %d conversations have %d texts (of %d rows, %d without a text, %d too short or too long): each is sent more than once, and the prefix cache finds it\n",
+				s.File, s.Dealt, s.Rows-s.LeftOut, s.Rows+s.WithoutText, s.WithoutText, s.LeftOut)
+		}
+	}
 	return printLengths(c, m.Lengths)
 }

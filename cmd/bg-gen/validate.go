@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -40,10 +41,14 @@ func validate(env cli.Env, path string, quiet bool) error {
 	out := bufio.NewWriter(env.Stdout)
 	report, err := batchfile.Check(in, printProblem(out, path))
 	if err := errors.Join(err, out.Flush()); err != nil {
-		return fmt.Errorf("checking %s: %w", path, err)
+		err = fmt.Errorf("checking %s: %w", path, err)
+		if access := (*fs.PathError)(nil); errors.As(err, &access) {
+			return cli.Usage(err) // such as a folder
+		}
+		return err
 	}
 	if report.Problems > 0 {
-		return cli.InvalidError{Err: fmt.Errorf("%s: %d problems in %d lines: the batch gateway would fail the whole job", path, report.Problems, report.Lines)}
+		return cli.InvalidError{Err: fmt.Errorf("%s: the batch gateway would fail the whole job (problems: %d, lines: %d)", path, report.Problems, report.Lines)}
 	}
 	if !quiet {
 		fmt.Fprintf(env.Stderr, "%s: %d lines, %d bytes: the batch gateway takes it\n", path, report.Lines, report.Bytes)

@@ -21,7 +21,8 @@ type Exchange struct{ User, Answer string }
 
 // Digest says what was read.
 type Digest struct {
-	Rows   int
+	Rows   int // with a text
+	Empty  int // without one
 	Bytes  int64
 	SHA256 string
 }
@@ -47,7 +48,7 @@ func (e FileError) Unwrap() error { return e.Err }
 func Read(s spec.Source, row func(Row) error) (Digest, error) {
 	f, err := os.Open(s.File)
 	if err != nil {
-		return Digest{}, fmt.Errorf("reading texts: %w", err)
+		return Digest{}, named(s.File, err)
 	}
 	defer f.Close()
 	sum := sha256.New()
@@ -55,6 +56,7 @@ func Read(s spec.Source, row func(Row) error) (Digest, error) {
 	var d Digest
 	counted := func(r Row) error {
 		if len(r) == 0 || r[0].User == "" {
+			d.Empty++
 			return nil
 		}
 		d.Rows++
@@ -100,7 +102,7 @@ func named(file string, err error) error {
 		fault.File = file
 		return fault
 	case errors.As(err, &access):
-		return fmt.Errorf("reading texts: %w", err)
+		return FileError{file, "", access.Err}
 	}
 	return FileError{file, "", err}
 }

@@ -52,10 +52,12 @@ type Manifest struct {
 	Profile       spec.Profile `json:"profile"`         // resolved
 	Files         []File       `json:"files"`           // the other files of the folder
 	Lengths       []Lengths    `json:"lengths"`         // what was asked for and what was drawn
+	// Numbers are the files that lengths and instants were taken from.
+	Numbers []SourceFile `json:"numbers,omitempty"`
 	// Sources are the files that texts were taken from, Tokenizer the one by which tokens
 	// were counted.
 	Sources   []Source   `json:"sources,omitempty"`
-	Tokenizer *Tokenizer `json:"tokenizer,omitempty"`
+	Tokenizer *Tokenizer `json:"tokenizer,omitempty"` // by which tokens were counted; absent without one
 }
 
 // Source is a file of texts.
@@ -65,11 +67,22 @@ type Source struct {
 	Bytes  int64  `json:"bytes"`  // its size
 	SHA256 string `json:"sha256"` // of its bytes, hexadecimal
 	Rows   int    `json:"rows"`   // with a text
+	// WithoutText are the other rows of the file.
+	WithoutText int `json:"without_text"`
 	// LeftOut are the rows whose text is shorter than isl.min or longer than isl.max.
 	LeftOut int `json:"left_out"`
 	// Dealt is how many conversations were taken. More than Rows less LeftOut means that
 	// some were sent twice, and that the prefix cache finds them.
 	Dealt int `json:"dealt"`
+}
+
+// Repeats reports whether some texts were sent more than once.
+func (s Source) Repeats() bool { return s.Dealt > s.Rows-s.LeftOut }
+
+// SourceFile is a file of lengths or instants.
+type SourceFile struct {
+	File   string `json:"file"`   // as the profile names it
+	SHA256 string `json:"sha256"` // of its bytes, hexadecimal
 }
 
 // Tokenizer is a tokenizer.json.

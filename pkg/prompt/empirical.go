@@ -30,7 +30,7 @@ func (e LengthsError) Unwrap() error { return e.Err }
 func readLengths(file string) ([]float64, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("lengths: %w", err)
+		return nil, LengthsError{file, 0, errors.Unwrap(err)} // without the name, which it has
 	}
 	defer f.Close()
 	lengths, line, err := parseLengths(f)

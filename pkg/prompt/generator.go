@@ -180,6 +180,14 @@ func (g *Generator) messages(r Request) []token.Message {
 	return append(append(all, r.History...), token.Message{Role: "user", Content: r.User})
 }
 
+// Taken is how many rows of its source conversations were begun with.
+func (g *Generator) Taken() int {
+	if d, ok := g.source.(*dealt); ok {
+		return d.at
+	}
+	return 0
+}
+
 // ISL sums up the user messages made so far.
 func (g *Generator) ISL() Tally { return g.words.islTally }
 

@@ -114,7 +114,9 @@ func (k kind) extend(t *tree, seen []string) (*tree, error) {
 	// What a spec is called and says of itself is not inherited.
 	under.take("name")
 	under.take("description")
-	return under.overlay(t), nil
+	whole := under.overlay(t)
+	whole.at = t.at // what the spec itself lacks, such as a name, is to be written there
+	return whole, nil
 }
 
 func isFile(nameOrFile string) bool {

@@ -50,7 +50,7 @@ func (e FileError) Unwrap() error { return e.Err }
 func Open(path string) (*Tokenizer, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading the tokenizer: %w", err)
+		return nil, FileError{path, errors.Unwrap(err)} // without the name, which it has
 	}
 	t, err := Parse(data)
 	if err != nil {

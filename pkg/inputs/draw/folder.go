@@ -44,6 +44,9 @@ func (t Trial) Write(dir string) (m inputs.Manifest, drawn bool, err error) {
 		}
 	}()
 	m = t.manifest()
+	if m.Numbers, err = t.sealNumbers(); err != nil {
+		return inputs.Manifest{}, false, err
+	}
 	if m.Lengths, err = drawing.files(folder); err != nil {
 		return inputs.Manifest{}, false, err
 	}
@@ -74,6 +77,11 @@ func (t Trial) existing(dir string) (m inputs.Manifest, found bool, err error) {
 	}
 	if !same {
 		return inputs.Manifest{}, false, Conflict{dir, t.describe() + " drawn from other settings of its profile", "the settings asked for"}
+	}
+	if found, expected, err := changedSource(m); err != nil {
+		return inputs.Manifest{}, false, err
+	} else if found != "" {
+		return inputs.Manifest{}, false, Conflict{dir, found, expected}
 	}
 	if _, err := inputs.Open(dir); err != nil {
 		return inputs.Manifest{}, false, Conflict{dir, "a damaged folder: " + err.Error(), t.describe()}

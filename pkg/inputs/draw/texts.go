@@ -100,8 +100,8 @@ func (d *drawing) read(p *pack) error {
 	return nil
 }
 
-// deal returns the next so many rows of the class's file, none where it has no file.
-// After the last row comes the first.
+// deal returns the next so many rows of the class's file, none where it has no file, and
+// says with took how many of them were taken. After the last row comes the first.
 func (t *texts) deal(class string, n int) []corpus.Row {
 	p := t.byClass[class]
 	if p == nil {
@@ -111,8 +111,13 @@ func (t *texts) deal(class string, n int) []corpus.Row {
 	for i := range rows {
 		rows[i] = p.rows[(p.next+i)%len(p.rows)]
 	}
-	p.next += n
 	return rows
+}
+
+func (t *texts) took(class string, n int) {
+	if p := t.byClass[class]; p != nil {
+		p.next += n
+	}
 }
 
 // sources says what the files were.
@@ -121,7 +126,7 @@ func (t *texts) sources() []inputs.Source {
 	for _, p := range t.packs {
 		all = append(all, inputs.Source{
 			Class: p.class, File: p.source.File, Bytes: p.digest.Bytes, SHA256: p.digest.SHA256,
-			Rows: p.digest.Rows, LeftOut: p.leftOut, Dealt: p.next,
+			Rows: p.digest.Rows, WithoutText: p.digest.Empty, LeftOut: p.leftOut, Dealt: p.next,
 		})
 	}
 	return all
@@ -135,5 +140,6 @@ func IsInput(err error) bool {
 	var lengths prompt.LengthsError
 	var room prompt.RoomError
 	var tokens tokenizer.FileError
-	return errors.As(err, &file) || errors.As(err, &none) || errors.As(err, &lengths) || errors.As(err, &room) || errors.As(err, &tokens)
+	var source SourceError
+	return errors.As(err, &source) || errors.As(err, &file) || errors.As(err, &none) || errors.As(err, &lengths) || errors.As(err, &room) || errors.As(err, &tokens)
 }

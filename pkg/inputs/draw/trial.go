@@ -141,6 +141,7 @@ func (d *drawing) prompts(lines *inputs.Lines) error {
 			return err
 		}
 	}
+	d.texts.took(record.ClassInteractive, d.interactive.Taken())
 	return nil
 }
 
@@ -197,6 +198,7 @@ func (d *drawing) job(lines *inputs.Lines, job spec.Job) error {
 			return err
 		}
 	}
+	d.texts.took(record.ClassBatch, g.Taken())
 	d.batchISL.Merge(g.ISL())
 	d.batchOSL.Merge(g.OSL())
 	if d.batchAskedISL == (prompt.Moments{}) {
