@@ -81,6 +81,25 @@ func TestDecoder(t *testing.T) {
 	}
 }
 
+// inPlace shows its reads one after the other in one place, and spoils it before the next.
+type inPlace struct {
+	io.Reader
+	reads [][]byte
+	place []byte
+}
+
+func (p *inPlace) NextPiece() ([]byte, time.Time, error) {
+	for i := range p.place {
+		p.place[i] = '!'
+	}
+	if len(p.reads) == 0 {
+		return nil, time.Time{}, io.EOF
+	}
+	p.place = append(p.place[:0], p.reads[0]...)
+	p.reads = p.reads[1:]
+	return p.place, time.Time{}, nil
+}
+
 // hesitant returns nothing from every second read, as a TLS connection may.
 type hesitant struct {
 	r     io.Reader
@@ -105,9 +124,11 @@ func TestDecoderReadsALongStreamHoweverItIsCut(t *testing.T) {
 	}
 	expected, _ := decodeAtOnce(stream.Bytes())
 	for _, size := range []int{1, 7, 100, 1000, 4095, 4096, 4097, 5000, 8191, 8192, 8193, 20_000, stream.Len()} {
-		found, err := readAll(NewDecoder(&pieces{cutEvery(stream.Bytes(), size)}, nil))
-		if !errors.Is(err, io.EOF) || !slices.Equal(found, expected) {
-			t.Errorf("reads of %d bytes: found %d events and error %v, expected the %d of one read", size, len(found), err, len(expected))
+		for _, source := range []io.Reader{&pieces{cutEvery(stream.Bytes(), size)}, &inPlace{reads: cutEvery(stream.Bytes(), size)}} {
+			found, err := readAll(NewDecoder(source, nil))
+			if !errors.Is(err, io.EOF) || !slices.Equal(found, expected) {
+				t.Errorf("%T of %d bytes: found %d events and error %v, expected the %d of one read", source, size, len(found), err, len(expected))
+			}
 		}
 	}
 }
@@ -263,13 +284,15 @@ func FuzzDecoder(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, stream []byte, cuts uint64) {
 		expected, unfinished := decodeAtOnce(stream)
-		d := NewDecoder(&pieces{cutBy(stream, cuts)}, nil)
-		found, err := readAll(d)
-		if !errors.Is(err, io.EOF) || !slices.Equal(found, expected) {
-			t.Errorf("found %q and error %v, expected %q", found, err, expected)
-		}
-		if rest := string(d.Unfinished()); rest != unfinished {
-			t.Errorf("found %q unfinished, expected %q", rest, unfinished)
+		for _, source := range []io.Reader{&pieces{cutBy(stream, cuts)}, &inPlace{reads: cutBy(stream, cuts)}} {
+			d := NewDecoder(source, nil)
+			found, err := readAll(d)
+			if !errors.Is(err, io.EOF) || !slices.Equal(found, expected) {
+				t.Errorf("%T: found %q and error %v, expected %q", source, found, err, expected)
+			}
+			if rest := string(d.Unfinished()); rest != unfinished {
+				t.Errorf("%T: found %q unfinished, expected %q", source, rest, unfinished)
+			}
 		}
 	})
 }
