@@ -28,6 +28,9 @@ func cellFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "revision", Usage: "`COMMIT` of the model's repository"},
 		&ucli.IntFlag{Name: "gpus", Value: -1, Usage: "`N` GPUs of a replica (default: its tensorParallelSize; 0: an image that runs on CPUs)"},
 		&ucli.StringSliceFlag{Name: "node-selector", Usage: "`LABEL=VALUE` of the nodes of model servers"},
+		&ucli.StringSliceFlag{Name: "toleration", Usage: "`KEY` of a taint of nodes that model servers may be on"},
+		&ucli.StringFlag{Name: "router", Value: kube.RouterStandalone, Usage: "standalone (Envoy beside the endpoint picker) or gateway (behind a Gateway that the cluster implements)"},
+		&ucli.StringFlag{Name: "gateway-class", Value: "istio", Usage: "`CLASS` of the Gateway, with --router gateway"},
 		&ucli.StringFlag{Name: "storage-class", Usage: "`CLASS` of the volumes (default: the cluster's)"},
 		&ucli.StringFlag{Name: "volume-size", Usage: "`SIZE` of each volume (default: 10Gi)"},
 		&ucli.StringFlag{Name: "prometheus-url", EnvVars: []string{"PROMETHEUS_URL"}, Usage: "`URL` of the Prometheus server that a gate asks, as the cluster sees it"},
@@ -53,6 +56,7 @@ func cellOf(c *ucli.Context, plan deploy.Stack) (kube.Cell, error) {
 		Mode: c.String("mode"), Namespace: c.String("namespace"), Prefix: c.String("namespace-prefix"), Trial: c.Int("trial"),
 		Versions: versions, Revision: c.String("revision"), GPUs: c.Int("gpus"),
 		StorageClass: c.String("storage-class"), VolumeSize: c.String("volume-size"), PrometheusURL: c.String("prometheus-url"),
+		Tolerations: list(c, "toleration"), Router: c.String("router"), GatewayClass: c.String("gateway-class"),
 		Registry: kube.Registry{PlainHTTP: c.Bool("plain-http")},
 	}
 	if o.NodeSelector, err = labels("node-selector", list(c, "node-selector")); err != nil {

@@ -31,6 +31,10 @@ type Options struct {
 	// image is then one that runs on CPUs.
 	GPUs         int
 	NodeSelector map[string]string // of the model servers
+	Tolerations  []string          // keys of taints of nodes that the model servers may be on
+
+	Router       string // standalone when empty, or gateway
+	GatewayClass string // with gateway; istio when empty
 
 	StorageClass string // of the volumes; empty is the cluster's default
 	VolumeSize   string
@@ -104,6 +108,15 @@ func NewCell(plan deploy.Stack, o Options) (Cell, error) {
 	}
 	if o.VolumeSize == "" {
 		o.VolumeSize = defaultVolumeSize
+	}
+	if o.Router == "" {
+		o.Router = RouterStandalone
+	}
+	if o.Router != RouterStandalone && o.Router != RouterGateway {
+		return Cell{}, fmt.Errorf("--router: found %q, expected %s or %s", o.Router, RouterStandalone, RouterGateway)
+	}
+	if o.GatewayClass == "" {
+		o.GatewayClass = defaultGatewayClass
 	}
 	if o.Namespace == "" {
 		o.Namespace = namespaceOf(o.Prefix, plan.Arm.Name, o.Trial)
@@ -232,8 +245,6 @@ func (c Cell) host(service string) string {
 
 // inferenceURL is the inference gateway as pods reach it.
 func (c Cell) inferenceURL() string {
-	if c.hasRouter() {
-		return fmt.Sprintf("http://%s:%d", c.host(routerName), routerPort)
-	}
-	return fmt.Sprintf("http://%s:%d", c.host(engineName), enginePort)
+	service, port := c.front()
+	return fmt.Sprintf("http://%s:%d", c.host(service), port)
 }

@@ -90,7 +90,7 @@ func prepare(ctx context.Context) (*Cluster, error) {
 		if err != nil {
 			return "", err
 		}
-		if root.serves(kindPool) && root.serves(kindObjective) && certificates != nil {
+		if root.serves(kindPool) && root.serves(kindObjective) && root.serves(kindHTTPRoute) && certificates != nil {
 			return "", nil
 		}
 		return "", errNotYet

@@ -22,6 +22,9 @@ func (c Cell) engine() []runtime.Object {
 	// restarted.
 	container.StartupProbe = httpProbe("/health", enginePort, 2, 900)
 	pod := corev1.PodSpec{Containers: []corev1.Container{container}, NodeSelector: c.NodeSelector}
+	for _, key := range c.Tolerations {
+		pod.Tolerations = append(pod.Tolerations, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists})
+	}
 	if c.Mode == ModeGPU {
 		// Ranks of a replica talk through shared memory, of which a pod has 64 MiB.
 		pod.Volumes = []corev1.Volume{{Name: "shm", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}}}

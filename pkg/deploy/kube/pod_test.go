@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -73,6 +74,7 @@ func TestDisturbancesAreTakenDownOnce(t *testing.T) {
 	killed := podWith("p", corev1.ContainerStatus{RestartCount: 2, LastTerminationState: corev1.ContainerState{
 		Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137},
 	}})
+	unexplained := podWith("p", corev1.ContainerStatus{RestartCount: 1})
 	evicted := running
 	evicted.Status.Reason, evicted.Status.Message = "Evicted", "The node was low on resource: memory."
 	for name, tt := range map[string]struct {
@@ -81,6 +83,9 @@ func TestDisturbancesAreTakenDownOnce(t *testing.T) {
 	}{
 		"a quiet pod": {[]corev1.Pod{running, running}, nil},
 		"a restart":   {[]corev1.Pod{running, restarted, restarted}, []record.Disturbance{{At: at, Kind: "restart", Object: "pod p", Detail: "container c: Error, exit code 2"}}},
+		"a restart whose reason comes later": {[]corev1.Pod{running, unexplained, restarted, restarted},
+			[]record.Disturbance{{At: at, Kind: "restart", Object: "pod p", Detail: "container c: Error, exit code 2"}}},
+		"a restart without a reason": {append([]corev1.Pod{running}, slices.Repeat([]corev1.Pod{unexplained}, 2*looksForReason)...), []record.Disturbance{{At: at, Kind: "restart", Object: "pod p"}}},
 		"a kill after a restart": {[]corev1.Pod{running, restarted, killed}, []record.Disturbance{
 			{At: at, Kind: "restart", Object: "pod p", Detail: "container c: Error, exit code 2"}, {At: at, Kind: "oom-killed", Object: "pod p", Detail: "container c"},
 		}},

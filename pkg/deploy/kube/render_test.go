@@ -97,6 +97,19 @@ func TestAPoolOnGPUsIsAMatterOfParameters(t *testing.T) {
 	golden(t, "gpu", render(t, cell))
 }
 
+func TestARouterBehindAGatewayIsAMatterOfAParameter(t *testing.T) {
+	cell, err := cellOf(t, "s4-flow-control-aimd", Options{Router: RouterGateway})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := render(t, cell)
+	golden(t, "gateway", page)
+	const url = "http://llm-d-inference-gateway-istio.bgbench-s4-flow-control-aimd-t1.svc:80"
+	if cell.inferenceURL() != url || !strings.Contains(page, "url: "+url) {
+		t.Errorf("the stack is entered at %s, expected %s for all", cell.inferenceURL(), url)
+	}
+}
+
 func TestWhatAClusterCannotHonourIsRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		arm  string
@@ -114,7 +127,8 @@ func TestWhatAClusterCannotHonourIsRefused(t *testing.T) {
 			"arm s5-async: async.gate.type: found prometheus-budget, which asks a Prometheus server, and no address of one"},
 		"a model that is whatever its repository has today": {"s2-ungated", Options{Mode: ModeGPU, GPUs: -1}, nil,
 			"model Qwen/Qwen3-8B: found no revision, expected the commit of its repository"},
-		"another mode": {"s2-ungated", Options{Mode: "tpu"}, nil, `--mode: found "tpu", expected sim or gpu`},
+		"another router": {"s2-ungated", Options{Router: "haproxy"}, nil, `--router: found "haproxy", expected standalone or gateway`},
+		"another mode":   {"s2-ungated", Options{Mode: "tpu"}, nil, `--mode: found "tpu", expected sim or gpu`},
 		"a namespace that is no name": {"s2-ungated", Options{Namespace: "My_Cell"}, nil,
 			`--namespace: found "My_Cell", expected up to 63 lower-case letters, digits and -`},
 	} {

@@ -12,13 +12,22 @@ const pluginsFile = "bgbench.yaml"
 // not roll the pod when only its ConfigMap changes (llm-d-router v0.10).
 const annotationConfig = "bgbench.dev/config"
 
-// routerChart is the standalone router: endpoint picker and Envoy in one pod.
+// routerChartName is the chart of the router: of the same values, one brings an Envoy and
+// the other a route.
+func (c Cell) routerChartName() string {
+	if c.Router == RouterGateway {
+		return chartRouterGateway
+	}
+	return chartRouter
+}
+
+// routerChart is the endpoint picker, with Envoy in its pod or behind a Gateway.
 func (c Cell) routerChart() (Chart, error) {
 	config, err := c.Plan.Arm.Router.EndpointPickerConfig()
 	if err != nil {
 		return Chart{}, err
 	}
-	epp, envoy := c.image(imageEndpointPicker), c.image(imageEnvoy)
+	epp := c.image(imageEndpointPicker)
 	registry, repository := splitRegistry(epp.Repository)
 	requests := map[string]any{"cpu": "4", "memory": "8Gi"}
 	limits := map[string]any{"memory": "16Gi"}
@@ -40,11 +49,6 @@ func (c Cell) routerChart() (Chart, error) {
 			"podAnnotations": map[string]any{annotationConfig: digest([]byte(config))},
 			"resources":      resources,
 		},
-		"proxy": map[string]any{
-			"enabled": true, "proxyType": "envoy", "mode": "sidecar", "image": envoy.String(),
-			// Without its endpoint picker Envoy would let everything through, to any server.
-			"failOpen": false, "resources": resources,
-		},
 		"inferencePool": map[string]any{"create": true, "failureMode": "FailClose"},
 		"modelServers": map[string]any{
 			"type": "vllm", "protocol": "http",
@@ -54,10 +58,19 @@ func (c Cell) routerChart() (Chart, error) {
 		"monitoring": map[string]any{"prometheus": c.monitored(map[string]any{"auth": map[string]any{"enabled": false}}, "extraLabels")},
 		"tracing":    map[string]any{"enabled": false},
 	}
-	return Chart{
-		Name: chartRouter, Release: routerRelease, Version: c.Versions.Charts[chartRouter],
-		Values: map[string]any{"router": router},
-	}, nil
+	values := map[string]any{"router": router}
+	if c.Router == RouterGateway {
+		values["provider"] = map[string]any{"name": c.GatewayClass}
+		values["httpRoute"] = map[string]any{"create": true, "inferenceGatewayName": gatewayName, "requestTimeout": neverCut}
+	} else {
+		router["proxy"] = map[string]any{
+			"enabled": true, "proxyType": "envoy", "mode": "sidecar", "image": c.image(imageEnvoy).String(),
+			// Without its endpoint picker Envoy would let everything through, to any server.
+			"failOpen": false, "resources": resources,
+		}
+	}
+	name := c.routerChartName()
+	return Chart{Name: name, Release: routerRelease, Version: c.Versions.Charts[name], Values: values}, nil
 }
 
 func (c Cell) eppFlags() map[string]any {

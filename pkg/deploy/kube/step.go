@@ -27,6 +27,9 @@ func (c Cell) Steps() ([]Step, error) {
 	b.step("model servers", c.engine()...)
 	if c.hasRouter() {
 		b.step("objectives", c.objectives()...)
+		if c.Router == RouterGateway {
+			b.step("inference gateway", c.inferenceGateway())
+		}
 		b.chart(c.routerChart())
 	}
 	if c.hasGateway() {

@@ -84,13 +84,18 @@ func (c *Cluster) checkKinds(cell Cell) error {
 	if !cell.hasRouter() {
 		return nil
 	}
-	for _, need := range []struct {
+	type kind struct {
 		kind schema.GroupVersionKind
 		from string
-	}{
+	}
+	needs := []kind{
 		{kindPool, "v1-manifests.yaml of gateway-api-inference-extension v1.5.0"},
-		{kindObjective, "manifests.yaml of llm-d-router " + cell.Versions.Charts[chartRouter].Version},
-	} {
+		{kindObjective, "manifests.yaml of llm-d-router " + cell.Versions.Charts[cell.routerChartName()].Version},
+	}
+	if cell.Router == RouterGateway {
+		needs = append(needs, kind{kindGateway, "the standard manifests of gateway-api v1.5"}, kind{kindHTTPRoute, "the standard manifests of gateway-api v1.5"})
+	}
+	for _, need := range needs {
 		if !c.serves(need.kind) {
 			return cli.WithHint(fmt.Errorf("found no %s %s on the cluster, expected its CustomResourceDefinition", need.kind.GroupVersion(), need.kind.Kind),
 				"install %s", need.from)

@@ -14,9 +14,10 @@ var schemas embed.FS
 // the version which this package was written for. A chart ignores a key that it does not
 // know, so that nothing else would tell.
 var schemaOf = map[string]string{
-	chartRouter:       "schema/router-v0.10.0.keys",
-	chartBatchGateway: "schema/batch-gateway-v0.6.0.keys",
-	chartAsync:        "schema/async-v0.10.0.keys",
+	chartRouter:        "schema/router-v0.10.0.keys",
+	chartRouterGateway: "schema/router-gateway-v0.10.0.keys",
+	chartBatchGateway:  "schema/batch-gateway-v0.6.0.keys",
+	chartAsync:         "schema/async-v0.10.0.keys",
 }
 
 // check reports the first value that the chart has no key for, or of another type.

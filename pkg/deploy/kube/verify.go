@@ -326,10 +326,7 @@ func (c *Cluster) probeClasses(ctx context.Context, cell Cell, pods []corev1.Pod
 
 // probe asks the inference gateway for one token, through the API server.
 func (c *Cluster) probe(ctx context.Context, cell Cell, objective string) error {
-	service, port := engineName, enginePort
-	if cell.hasRouter() {
-		service, port = routerName, routerPort
-	}
+	service, port := cell.front()
 	body, err := json.Marshal(openai.ChatRequest{
 		Model: cell.Plan.Model, Messages: []openai.Message{{Role: "user", Content: "probe"}}, MaxTokens: 1,
 	})

@@ -43,9 +43,10 @@ func (i Image) String() string {
 
 // Names of charts and images in Versions.
 const (
-	chartRouter       = "router"
-	chartBatchGateway = "batch-gateway"
-	chartAsync        = "async"
+	chartRouter        = "router"
+	chartRouterGateway = "router-gateway"
+	chartBatchGateway  = "batch-gateway"
+	chartAsync         = "async"
 
 	imageVLLM           = "vllm"
 	imageInferenceSim   = "inference-sim"
@@ -116,7 +117,7 @@ func (v Versions) change(what, text string, known []string) (name, value string,
 
 // check reports what is not pinned.
 func (v Versions) check(file string) error {
-	for _, name := range []string{chartRouter, chartBatchGateway, chartAsync} {
+	for _, name := range []string{chartRouter, chartRouterGateway, chartBatchGateway, chartAsync} {
 		c, ok := v.Charts[name]
 		if !ok || c.Ref == "" {
 			return fmt.Errorf("%s: charts.%s: found none, expected a chart", file, name)

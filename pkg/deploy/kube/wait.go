@@ -56,13 +56,19 @@ func await(ctx context.Context, talk io.Writer, what string, look func(context.C
 	}
 }
 
-// awaitReady waits until the workloads among objects have all their pods ready.
+// awaitReady waits until the workloads among objects have all their pods ready, and
+// Gateways their proxy.
 func (c *Cluster) awaitReady(ctx context.Context, talk io.Writer, step string, objects []*unstructured.Unstructured) error {
 	for _, o := range objects {
-		if k := o.GetKind(); k != kindDeployment.Kind && k != kindStatefulSet.Kind {
+		look := func(ctx context.Context) (string, error) { return c.lookAt(ctx, step, o) }
+		switch o.GetKind() {
+		case kindDeployment.Kind, kindStatefulSet.Kind:
+		case kindGateway.Kind:
+			look = func(ctx context.Context) (string, error) { return c.lookAtGateway(ctx, o) }
+		default:
 			continue
 		}
-		if err := await(ctx, talk, step, func(ctx context.Context) (string, error) { return c.lookAt(ctx, step, o) }); err != nil {
+		if err := await(ctx, talk, step, look); err != nil {
 			return err
 		}
 	}

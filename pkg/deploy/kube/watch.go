@@ -28,7 +28,13 @@ type podState struct {
 	uid      string
 	restarts int32
 	evicted  bool
+	// unexplained counts the looks at a restart that the pod gives no reason for yet.
+	unexplained int
 }
+
+// looksForReason is how often a restart is looked at until its reason is there. A kubelet
+// that is busy counts the restart first.
+const looksForReason = 10
 
 // Watched measures a cell and writes what disturbed its stack meanwhile into its folder.
 func (c *Cluster) Watched(ctx context.Context, namespace, dir string, talk io.Writer, measure func() error) error {
@@ -62,7 +68,15 @@ func (c *Cluster) Watched(ctx context.Context, namespace, dir string, talk io.Wr
 // last looks for the last time, when an API server that was away must be back.
 func (w *Watch) last(ctx context.Context) error {
 	return await(ctx, io.Discard, "the pods of the cell", func(ctx context.Context) (string, error) {
-		return "", w.look(ctx, time.Now())
+		if err := w.look(ctx, time.Now()); err != nil {
+			return "", err
+		}
+		for name, state := range w.known {
+			if state.unexplained > 0 {
+				return "pod " + name + " does not say why it was restarted", errNotYet
+			}
+		}
+		return "", nil
 	})
 }
 
@@ -141,6 +155,9 @@ func (w *Watch) pod(pod corev1.Pod, now time.Time) {
 		}
 	case state.restarts > before.restarts && oom != "":
 		w.add(now, "oom-killed", "pod "+pod.Name, "container "+oom)
+	case state.restarts > before.restarts && restartReason(pod) == "" && before.unexplained < looksForReason:
+		before.unexplained++
+		w.known[pod.Name] = before
 	case state.restarts > before.restarts:
 		w.add(now, "restart", "pod "+pod.Name, restartReason(pod))
 	case state.evicted && !before.evicted:

@@ -22,7 +22,7 @@ missing() { # missing PROGRAM PACKAGES
 registry=${BG_TEST_REGISTRY:-registry.local}
 tools=$registry/bgbench:test
 export BG_MODE=gpu BG_GPUS=0 PROMETHEUS_URL=http://none.invalid:9090
-export BG_CHART="router=$here/charts/router,batch-gateway=$here/charts/batch-gateway,async=$here/charts/llm-d-async"
+export BG_CHART="router=$here/charts/router,router-gateway=$here/charts/router-gateway,batch-gateway=$here/charts/batch-gateway,async=$here/charts/llm-d-async"
 export BG_IMAGE="bgbench=$tools,vllm=$tools,inference-sim=$registry/inference-sim:test,endpoint-picker=$tools,batch-apiserver=$tools,batch-processor=$tools,async=$tools,redis=$registry/redis:test,postgresql=$registry/postgresql:test"
 export BG_TEST_CRDS=$here/crds.yaml
 if [ -n "${KUBECONFIG:-}" ]; then
