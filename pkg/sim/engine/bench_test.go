@@ -38,12 +38,13 @@ func BenchmarkSchedulerDecodes(b *testing.B) {
 	}
 }
 
-// hundredDecodes returns a scheduler whose 100 requests have had their prefill.
-// last is the batch that is on its way under async scheduling.
+// hundredDecodes returns a scheduler whose 100 requests have had their prefill, and fill
+// their blocks in different steps. last is the batch that is on its way under
+// async scheduling.
 func hundredDecodes(cfg SchedulerConfig) (s *Scheduler, last *Batch) {
 	s = NewScheduler(cfg)
 	for i := range 100 {
-		s.Add(&Request{ID: fmt.Sprint(i), Prompt: prompt(i, 100), MaxTokens: 2200, Output: recordedOutput(i)})
+		s.Add(&Request{ID: fmt.Sprint(i), Prompt: prompt(i, 100+i), MaxTokens: 2200, Output: recordedOutput(i)})
 	}
 	for s.Waiting() > 0 {
 		last = s.Schedule()
