@@ -154,9 +154,13 @@ func (k heatKey) axis() string {
 	if k.key == "" {
 		return "arm"
 	}
-	name := shortened(label(strings.TrimPrefix(k.key, "profile.")), 44)
-	if unit := keyUnit(k.key); unit != "" {
-		name += ", " + unit
+	return withUnit(shortened(label(strings.TrimPrefix(k.key, "profile.")), 44), k.key)
+}
+
+// withUnit is the name of an axis of the values of a key.
+func withUnit(name, key string) string {
+	if unit := keyUnit(key); unit != "" {
+		return name + ", " + unit
 	}
 	return name
 }

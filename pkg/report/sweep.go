@@ -68,7 +68,7 @@ func sweepCurves(s study) (section, error) {
 		left := 7 + float64(shown%columns)*51
 		c.text(m.title, percent(left-7), px(y+4), true)
 		panel := c.panel(place{Left: percent(left), Width: "40%", Top: px(y + 36), Height: px(height)},
-			scaleAxis{Min: from - room, Max: to + room, Open: true, Name: lastPart(label(key))}, scaleAxis{Min: 0, Max: end, Step: step, Unit: unit})
+			scaleAxis{Min: from - room, Max: to + room, Open: true, Name: withUnit(lastPart(label(key)), key)}, scaleAxis{Min: 0, Max: end, Step: step, Unit: unit})
 		if s.Baseline != nil {
 			if e, ok := s.Baseline.estimated(m.key); ok {
 				c.add(level(panel, *e.Median*factor, s.Baseline.Tag.Label(), false))
