@@ -61,7 +61,6 @@ func (t *Transport) send(c *conn, req *http.Request, trace *httptrace.ClientTrac
 
 // stream writes a request as it reads its body.
 func (s *sending) stream(t *Transport, req *http.Request) {
-	defer close(s.done)
 	out, _ := t.writers.Get().(*bufio.Writer)
 	if out == nil {
 		out = bufio.NewWriterSize(nil, len(buffer{}))
@@ -72,10 +71,11 @@ func (s *sending) stream(t *Transport, req *http.Request) {
 	}
 	out.Reset(nil)
 	t.writers.Put(out)
-	if s.err != nil && !s.lost {
-		s.c.interrupt() // there will be no answer to half a request
-	}
 	s.over()
+	close(s.done)
+	if s.fault() != nil {
+		s.c.interrupt() // nobody answers half a request
+	}
 }
 
 // Write implements io.Writer.
