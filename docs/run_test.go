@@ -2,6 +2,7 @@ package docs
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,29 +12,23 @@ import (
 	"time"
 )
 
-// patience is for a machine that does much else; blocks take seconds.
-const patience = 5 * time.Minute
+// patience is for a machine that does much else; the blocks of a page take seconds.
+const patience = 8 * time.Minute
 
-// TestCommandsOnPagesRun runs the blocks of each page in order, as a reader in a clone
-// does, in a folder with what a clone has.
+// TestCommandsOnPagesRun runs the blocks of each page in order and in one shell, as a
+// reader in a clone does, in a folder with what a clone has.
 func TestCommandsOnPagesRun(t *testing.T) {
 	bin, _ := tools(t)
 	for _, p := range pages(t) {
-		var blocks []block
+		var script strings.Builder
 		for _, b := range p.blocks {
 			if b.language == "sh" && b.notRun == "" {
-				blocks = append(blocks, b)
+				fmt.Fprintf(&script, "echo '== %s:%d'\n%s\n%s\n", p.path, b.line, b.before, b.text)
 			}
 		}
-		if len(blocks) == 0 {
-			continue
+		if script.Len() > 0 {
+			t.Run(p.path, func(t *testing.T) { runScript(t, clone(t, bin), bin, script.String()) })
 		}
-		t.Run(p.path, func(t *testing.T) {
-			dir := clone(t, bin)
-			for _, b := range blocks {
-				runBlock(t, dir, bin, p.path, b)
-			}
-		})
 	}
 }
 
@@ -56,26 +51,23 @@ func clone(t *testing.T, bin string) string {
 	return dir
 }
 
-func runBlock(t *testing.T, dir, bin, path string, b block) {
+func runScript(t *testing.T, dir, bin, text string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	script := exec.CommandContext(ctx, "bash", "-eu", "-o", "pipefail", "-c", b.before+"\n"+b.text)
+	script := exec.CommandContext(ctx, "bash", "-eu", "-o", "pipefail", "-c", text)
 	script.Dir = dir
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "BG_") && !strings.HasPrefix(v, "MAKE") {
 			script.Env = append(script.Env, v)
 		}
 	}
-	script.Env = append(script.Env, goFlags, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	script.Env = append(script.Env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	// What a block starts must end with it.
 	script.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	script.Cancel = func() error { return syscall.Kill(-script.Process.Pid, syscall.SIGKILL) }
 	script.WaitDelay = 10 * time.Second
-	began := time.Now()
-	out, err := script.CombinedOutput()
-	t.Logf("%s:%d: %.1f s", path, b.line, time.Since(began).Seconds())
-	if err != nil {
-		t.Fatalf("%s:%d: %v\n%s\n%s", path, b.line, err, b.text, out)
+	if out, err := script.CombinedOutput(); err != nil {
+		t.Errorf("%v in the last block of\n%s", err, out)
 	}
 }
