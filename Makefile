@@ -4,7 +4,7 @@ TOOLS := bg-gen bg-deploy bg-load bg-scrape bg-analyze bg-report
 RUN   := $(MAKE) --no-print-directory -f pipelines/experiment.mk
 
 .DELETE_ON_ERROR:
-.PHONY: help build man test test-browser race lint bench bench-rows endurance fuzz npm benchmark-local benchmark-model agreement published clean
+.PHONY: notebooks help build man test test-browser race lint bench bench-rows endurance fuzz npm benchmark-local benchmark-model agreement published clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,13 +70,17 @@ race: ## run the tests of everything concurrent under the race detector
 
 test-kube: ## run the tests of target kube on a Kubernetes that is built here (root; the first time some 13 minutes more)
 	CGO_ENABLED=0 go test -tags kube -c -o bin/kube.test ./pkg/deploy/kube
-	cd pkg/deploy/kube && ../kubetest/with-cluster.sh ../../../bin/kube.test -test.v -test.parallel 3 -test.timeout 40m
+	cd pkg/deploy/kube && ../kubetest/with-cluster.sh ../../../bin/kube.test -test.v -test.parallel 3 -test.timeout 80m
+
+NOTEBOOK_RUN ?= results/batch-gateway
+notebooks: npm ## execute the notebooks on the experiment in NOTEBOOK_RUN, outputs beside its results
+	pipelines/notebooks/run.sh $(NOTEBOOK_RUN) $(NOTEBOOK_RUN)/notebooks
 
 test-browser: ## open a report in headless Chromium (which must be installed); pictures in bin/screenshots
 	BG_SCREENSHOTS=$${BG_SCREENSHOTS:-$(CURDIR)/bin/screenshots} go test -tags browser -count=1 ./pkg/report/...
 
 lint: ## gofmt, go vet, staticcheck
-	@test -z "$$(gofmt -l cmd pkg)" || { gofmt -l cmd pkg; echo 'lint: the files above are not formatted: gofmt -w them' >&2; exit 1; }
+	@test -z "$$(gofmt -l cmd docs pipelines pkg)" || { gofmt -l cmd docs pipelines pkg; echo 'lint: the files above are not formatted: gofmt -w them' >&2; exit 1; }
 	go vet ./...
 	go vet -tags kube ./pkg/deploy/kube
 	go tool staticcheck ./...

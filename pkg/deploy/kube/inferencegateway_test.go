@@ -31,7 +31,7 @@ func TestARouterBehindAGatewayServes(t *testing.T) {
 	if want := "http://llm-d-inference-gateway-istio.gateway.svc:80"; stack.InferenceURL != want {
 		t.Errorf("the stack is entered at %s, expected %s", stack.InferenceURL, want)
 	}
-	route, err := c.get(ctx, kindHTTPRoute, cell.Namespace, routerRelease)
+	route, err := root.get(ctx, kindHTTPRoute, cell.Namespace, routerRelease)
 	if err != nil || route == nil {
 		t.Fatalf("found no route: %v", err)
 	}

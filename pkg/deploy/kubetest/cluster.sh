@@ -2,7 +2,7 @@
 # cluster.sh up|down STATE: a single-node Kubernetes in network namespace $NS with all
 # its state under STATE. STATE/admin.conf is its kubeconfig, good inside the namespace:
 # nsenter --net=/run/netns/$NS COMMAND. BIN is the folder that build.sh printed, IMAGES
-# one of image archives, the pause image among them.
+# one of image archives, the pause image among them, CRDS a file of kinds to begin with.
 set -eu
 NS=${NS:-bgkube}
 state=$(realpath -m "${2:?folder for the state}")
@@ -38,6 +38,18 @@ apiserver() {
 ready_api() { [ "$(api /readyz)" = ok ]; }
 ready_node() { api /api/v1/nodes/node1 | tr -d ' \n' | grep -q '"type":"Ready","status":"True"\|"status":"True"[^}]*"reason":"KubeletReady"'; }
 ready_account() { api /api/v1/namespaces/default/serviceaccounts/default | grep -q '"name": "default"'; }
+create_kinds() { # make the kinds of the file $CRDS; true once all of them are served
+	local one
+	csplit -s -z -f "$state/kind-" "$CRDS" '/^---$/' '{*}'
+	for one in "$state"/kind-*; do
+		nsenter --net="/run/netns/$NS" curl -sk --max-time 10 -H 'Authorization: Bearer admintoken' -H 'Content-Type: application/yaml' \
+			--data-binary "@$one" https://127.0.0.1:6443/apis/apiextensions.k8s.io/v1/customresourcedefinitions
+	done
+	for one in "$state"/kind-*; do
+		api "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/$(sed -n 's/.*name: \([a-z.8-]*\.[a-z]*\).*/\1/p' "$one" | head -n 1)" |
+			tr -d ' \n' | grep -q '"type":"Established","status":"True"\|"status":"True"[^}]*"type":"Established"' || return 1
+	done
+}
 
 up() {
 	: "${BIN:?folder of the programs}" "${IMAGES:?folder of image archives}"
@@ -143,6 +155,7 @@ up() {
 		--metrics-bind-address=127.0.0.1:10249 --healthz-bind-address=127.0.0.1:10256
 	await 120 'ready node' ready_node
 	await 60 'default account' ready_account
+	[ -z "${CRDS:-}" ] || await 60 'kinds of custom resources' create_kinds
 	echo "$state/admin.conf"
 }
 

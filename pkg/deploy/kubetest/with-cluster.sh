@@ -75,6 +75,6 @@ finish() {
 	exit "$status"
 }
 trap finish EXIT
-"$here/cluster.sh" up "$state"
+CRDS=$BG_TEST_CRDS "$here/cluster.sh" up "$state"
 export KUBECONFIG=$state/admin.conf BG_CLUSTER_STATE=$state BG_CLUSTER_SH=$here/cluster.sh BG_CLUSTER_AUDIT=$state/log/audit.log
 nsenter --net="/run/netns/$NS" "$@"
