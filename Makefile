@@ -76,10 +76,6 @@ NOTEBOOK_RUN ?= results/batch-gateway
 notebooks: npm ## execute the notebooks on the experiment in NOTEBOOK_RUN, outputs beside its results
 	pipelines/notebooks/run.sh $(NOTEBOOK_RUN) $(NOTEBOOK_RUN)/notebooks
 
-NOTEBOOK_RUN ?= results/batch-gateway
-notebooks: npm ## execute the notebooks on the experiment in NOTEBOOK_RUN, outputs beside its results
-	pipelines/notebooks/run.sh $(NOTEBOOK_RUN) $(NOTEBOOK_RUN)/notebooks
-
 test-browser: ## open a report in headless Chromium (which must be installed); pictures in bin/screenshots
 	BG_SCREENSHOTS=$${BG_SCREENSHOTS:-$(CURDIR)/bin/screenshots} go test -tags browser -count=1 ./pkg/report/...
 
