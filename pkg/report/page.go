@@ -25,7 +25,7 @@ type page struct {
 	Question      string
 	Facts         []fact
 	Arms          []armNote
-	Warnings      []string
+	Warnings      notices
 	Validity      validity
 	Answer        answer
 	Summary       summary
@@ -131,7 +131,7 @@ func newPage(results analysis.Results, beside Beside) (page, error) {
 		Title:       label(s.Experiment.Name),
 		Question:    prose(s.Experiment.Question),
 		Facts:       s.facts(),
-		Warnings:    s.warnings(),
+		Warnings:    fold(s.warnings()),
 		Validity:    s.validity(),
 		Answer:      s.answer(),
 		Summary:     s.summary(),

@@ -122,6 +122,20 @@ func (s study) cellDetails() []cellDetail {
 	return details
 }
 
+// shownWarnings is how many warnings stand open: more would push the answer off the screen.
+const shownWarnings = 6
+
+// notices are the warnings of a page: those that stand open, and the rest, folded.
+type notices struct{ First, Rest []string }
+
+// fold keeps all open where only one would be left to fold.
+func fold(warnings []string) notices {
+	if len(warnings) <= shownWarnings+1 {
+		return notices{First: warnings}
+	}
+	return notices{First: warnings[:shownWarnings], Rest: warnings[shownWarnings:]}
+}
+
 // warnings are the warnings of the results, each with the cell that it is about.
 func (s study) warnings() []string {
 	var texts []string

@@ -127,7 +127,8 @@
   }
 
   // A chart is drawn when it comes near the screen, which one in closed details never does
-  // until they are opened: a sweep has hundreds. To be printed all are drawn at once.
+  // until they are opened: a sweep has hundreds. Those on the first screen are drawn before the
+  // page counts as loaded, when a picture may be taken of it; to be printed, all are.
   var look;
   var near = new IntersectionObserver(function (entries) {
     entries.forEach(function (e) { if (e.isIntersecting) { drawOne(e.target); } });
@@ -153,8 +154,13 @@
     look = theme();
     delete root.dataset.drawn;
     document.querySelectorAll('.chart').forEach(function (box) {
-      if (all) { drawOne(box); } else { near.unobserve(box); near.observe(box); }
+      if (all || onFirstScreen(box)) { drawOne(box); } else { near.unobserve(box); near.observe(box); }
     });
+    root.dataset.drawn = '';
+  }
+
+  function onFirstScreen(box) {
+    return box.offsetParent !== null && box.getBoundingClientRect().top < window.innerHeight;
   }
 
   function toggle(chart, button) {
