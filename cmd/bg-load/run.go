@@ -27,23 +27,27 @@ func runCommand(env cli.Env) *ucli.Command {
 			"and the cell's folder then gets stack.json and metrics.parquet, too.\n\n" +
 			"With --shard several generators play one cell, from wherever they run: bg-analyze puts\n" +
 			"the shards together. In an Indexed Job: --shard $((JOB_COMPLETION_INDEX + 1))/N.\n\n" +
+			"With --target the run is on any OpenAI API, and --arm names it in results; with --batch-url\n" +
+			"its jobs go to any OpenAI Batch API. Nothing is known of the stack, no descriptor is needed,\n" +
+			"and without --inputs the inputs are drawn from a profile.\n\n" +
 			"The first interrupt ends the run and keeps what was measured, the second one ends\n" +
 			"at once.\n\n" +
 			cli.Examples(
 				"bg-load run --stack stack.json --inputs inputs/t1 -o cells/s2-ungated/t1",
 				"bg-load run --experiment batch-gateway --arm s2-ungated --inputs inputs/t1 -o cells/s2-ungated/t1",
-				"bg-load run --stack stack.json --inputs inputs/t1 -o - | bg-analyze cell -"),
+				"bg-load run --stack stack.json --inputs inputs/t1 -o - | bg-analyze cell -",
+				"bg-load run --target http://127.0.0.1:8000 -o mine/cells/endpoint/t1"),
 		Flags: append([]ucli.Flag{
 			&ucli.StringFlag{Name: "stack", Usage: "`FILE` that describes the stack"},
 			&ucli.StringFlag{Name: "experiment", Usage: "`NAME` or file of the experiment of target model, in place of --stack"},
 			&ucli.StringFlag{Name: "arm", Usage: "`NAME` of its arm"},
-			&ucli.StringFlag{Name: "inputs", Required: true, Usage: "`FOLDER` with the inputs of the trial"},
+			&ucli.StringFlag{Name: "inputs", Usage: "`FOLDER` with the inputs of the trial; with --target drawn where there are none"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Required: true, Usage: "`FOLDER` of the cell, or - for a pipe"},
 			&ucli.BoolFlag{Name: "force", Usage: "measure a cell again that is finished"},
 			&ucli.StringFlag{Name: "shard", Usage: "play the I-th of N parts of the cell: `I/N`, into a folder of its own below that of the cell"},
 			&ucli.StringFlag{Name: "start-at", Usage: "`TIME` (RFC 3339) at which all shards begin"},
 			&ucli.BoolFlag{Name: "cancel-jobs", Usage: "have the gateway cancel the batch jobs of a run that is interrupted"},
-		}, connectionFlags()...),
+		}, append(endpointFlags(), connectionFlags()...)...),
 		Action: func(c *ucli.Context) error { return replay(c, env) },
 	}
 }
@@ -52,10 +56,11 @@ func replay(c *ucli.Context, env cli.Env) error {
 	if err := cli.NoArgs(c); err != nil {
 		return err
 	}
-	o, err := runOptions(c)
+	o, clean, err := runOptions(c, env)
 	if err != nil {
-		return cli.Usage(err)
+		return err
 	}
+	defer clean()
 	id, err := load.IdentityOf(o.Stack, o.Inputs)
 	if err != nil {
 		return cli.Usage(err)
@@ -71,9 +76,6 @@ func replay(c *ucli.Context, env cli.Env) error {
 	} else if o.Output, err = load.CreateCell(o.Shard.Dir(dir), id, c.Bool("force")); err != nil {
 		return cli.Usage(err)
 	}
-	if o.Connection, err = connection(c, env); err != nil {
-		return err
-	}
 	o.CancelJobs = c.Bool("cancel-jobs")
 	o.ModelSamples, _ = env.LookupEnv("BG_MODEL_SAMPLES")
 	o.Versions = versions()
@@ -86,7 +88,7 @@ func replay(c *ucli.Context, env cli.Env) error {
 			printVerdict(env.Stderr, h)
 		}
 	}
-	if c.String("stack") != "" || c.String("output") == "-" {
+	if o.Stack.Target != spec.TargetModel || c.String("stack") != "" || c.String("output") == "-" {
 		return load.Run(c.Context, o)
 	}
 	return load.RunWhole(c.Context, o, c.String("output"))
@@ -119,8 +121,24 @@ func printVerdict(w io.Writer, h record.LoadHealth) {
 	}
 }
 
-// runOptions reads the stack and the inputs.
-func runOptions(c *ucli.Context) (load.Options, error) {
+// runOptions reads the stack, or reaches the endpoint, and the inputs; clean removes what was
+// drawn.
+func runOptions(c *ucli.Context, env cli.Env) (o load.Options, clean func(), err error) {
+	if toEndpoint(c, env) {
+		return endpointOptions(c.Context, c, env)
+	}
+	if err := onlyOfEndpoints(c, env); err != nil {
+		return o, nil, cli.Usage(err)
+	}
+	if o, err = stackOptions(c); err != nil {
+		return o, nil, cli.Usage(err)
+	}
+	o.Connection, err = connection(c, env)
+	return o, func() {}, err
+}
+
+// stackOptions reads the stack and the inputs.
+func stackOptions(c *ucli.Context) (load.Options, error) {
 	var o load.Options
 	var err error
 	path, experiment, arm := c.String("stack"), c.String("experiment"), c.String("arm")
@@ -133,6 +151,9 @@ func runOptions(c *ucli.Context) (load.Options, error) {
 		if o.Stack, o.StackJSON, err = readStack(path); err != nil {
 			return o, err
 		}
+	}
+	if c.String("inputs") == "" {
+		return o, cli.WithHint(errors.New("--inputs: found none, expected a value"), "--help shows an example")
 	}
 	if o.Inputs, err = inputs.Open(c.String("inputs")); err != nil {
 		return o, err

@@ -20,13 +20,14 @@ import (
 )
 
 // Compare summarizes every cell of the experiment in dir, which holds
-// experiment.yaml and cells/<arm>/t<k>, and compares the arms over the trials. A
+// experiment.yaml and cells/<arm>/t<k>, and compares the arms over the trials. Cells of endpoints
+// need no experiment.yaml. A
 // cell that is missing is a warning, one that cannot be read is INVALID, one that belongs
 // to another experiment an error.
 // reference is another run of the same inputs, a folder like dir or the results.json in it,
 // whose outputs must be the same; none if empty.
 func Compare(ctx context.Context, dir, reference string) (Results, error) {
-	experiment, err := spec.ReadExperiment(filepath.Join(dir, "experiment.yaml"))
+	experiment, err := experimentIn(dir)
 	if err != nil {
 		return Results{}, err
 	}
@@ -190,6 +191,9 @@ func (c *cell) belongs(s *slot, experiment spec.Experiment) error {
 	case m.Target != experiment.Target:
 		return fmt.Errorf("target: it was measured with %q, experiment.yaml has %q", m.Target, experiment.Target)
 	}
+	if m.Target == spec.TargetEndpoint {
+		m.Profile = asServed(m.Profile, profile)
+	}
 	if err := sameSettings("profile", m.Profile, profile); err != nil {
 		return err
 	}
@@ -268,7 +272,7 @@ func (r *Results) warnOfCells() {
 			without++
 		}
 	}
-	if without > 0 {
+	if without > 0 && r.Experiment.Target != spec.TargetEndpoint { // which has none to give
 		r.Warnings = append(r.Warnings, Warning{Message: fmt.Sprintf("%d of %s without metrics of the servers to draw", without, Plural(len(r.Cells), "cell"))})
 	}
 }
@@ -328,7 +332,7 @@ func (r *Results) compareArm(arm *ArmResult, base ArmResult, effects detectable)
 			continue // batch work has no counterpart in a baseline without it
 		}
 		p, decides := verdicts[key]
-		if !decides {
+		if !decides || r.Experiment.Target == spec.TargetEndpoint { // of which no margin was declared
 			arm.Against[key] = effects.compare(other, e, nil)
 			continue
 		}

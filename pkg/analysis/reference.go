@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"bgbench/pkg/spec"
 )
 
 // compareWithReference holds the outputs of each cell against those of the cell of another
@@ -18,7 +16,7 @@ func (r *Results) compareWithReference(ctx context.Context, slots []*slot, path 
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		dir = filepath.Dir(path) // results.json has no outputs, the cells beside it do
 	}
-	experiment, err := spec.ReadExperiment(filepath.Join(dir, "experiment.yaml"))
+	experiment, err := experimentIn(dir)
 	if err != nil {
 		return fmt.Errorf("reference %s: %w", path, err)
 	}

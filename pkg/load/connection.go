@@ -38,6 +38,8 @@ type Connection struct {
 	APIKey         openai.Secret
 	Tenant         string      // of batch jobs; empty for the gateway's default
 	Header         http.Header // on each request
+	// Plain sends the keys of the OpenAI API and no other, to servers that refuse more.
+	Plain bool
 }
 
 // clients are what a Connection comes to, and what they count.
@@ -164,6 +166,7 @@ func (c Connection) settings() *record.ClientSettings {
 		FirstTokenTimeoutS: c.Timeouts.FirstToken.Seconds(), IdleTimeoutS: c.Timeouts.Idle.Seconds(),
 		MaxAnswerBytes: c.MaxAnswerBytes, CAFile: c.CAFile, Proxy: c.Proxy, HTTP: "1.1", APIKey: c.APIKey != "", Tenant: c.Tenant,
 	}
+	s.Plain = c.Plain
 	if c.HTTP2 {
 		s.HTTP = "2"
 	}

@@ -67,7 +67,7 @@ func (d *dispatcher) request(i int) *Request {
 	if profile.Prompt.MinTokens {
 		least = prompt.MaxTokens
 	}
-	return &Request{
+	req := &Request{
 		ID: fmt.Sprintf("%s-t%d-%d", id.Arm, id.Trial, due.I),
 		Chat: &openai.ChatRequest{
 			Model:         profile.Model,
@@ -91,6 +91,10 @@ func (d *dispatcher) request(i int) *Request {
 		OutputTokens: int64(prompt.MaxTokens),
 		Timeout:      profile.Interactive.RequestTimeout.Std(),
 	}
+	if d.r.cfg.Plain {
+		makePlain(req.Chat)
+	}
+	return req
 }
 
 // streamOptions ask for the token count with every chunk: the only exact way to

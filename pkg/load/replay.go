@@ -49,6 +49,8 @@ type ReplayConfig struct {
 	StartAt   time.Time
 	Transport Transport
 	Jobs      JobService // may be nil where Work has no jobs
+	// Plain sends requests of the schedule with the keys of the OpenAI API alone.
+	Plain bool
 	// CancelJobs asks the Batch API to end the jobs of a run that is ended early.
 	CancelJobs bool
 	Rows       Rows

@@ -37,7 +37,9 @@ type Options struct {
 	// ModelSamples is the file for the metrics of target model; empty for none.
 	ModelSamples string
 	Versions     map[string]string
-	Progress     func(Progress) // may be nil
+	// Notes were made before the run, for the warnings of its metadata.
+	Notes    []string
+	Progress func(Progress) // may be nil
 	// Verdict gets the generator's verdict on itself at the end; may be nil.
 	Verdict func(record.LoadHealth)
 }
@@ -132,7 +134,7 @@ func Run(ctx context.Context, o Options) error {
 	var r *Replay
 	r = NewReplay(t.k, ReplayConfig{
 		Identity: id, Inputs: o.Shard.of(o.Inputs), Work: work, Lead: len(o.Work.jobs)+len(o.Work.backlog) > 0, StartAt: o.Shard.StartAt, Backlog: o.Stack.Arm.Backlog, Router: o.Stack.Arm.Router,
-		Transport: t.transport, Jobs: t.jobs, CancelJobs: o.CancelJobs, Rows: recorder, Progress: o.Progress,
+		Transport: t.transport, Jobs: t.jobs, Plain: o.Connection.Plain, CancelJobs: o.CancelJobs, Rows: recorder, Progress: o.Progress,
 		Started: func() error {
 			meta.ScheduleStartedAt = calendar(t.k, r.ScheduleStart().Time)
 			return o.Output.Started(meta)
@@ -152,7 +154,7 @@ func Run(ctx context.Context, o Options) error {
 		meta.Load.SimulatedSeconds = t.k.Now().Seconds()
 	}
 	meta.EndedAt = calendar(t.k, t.k.Now())
-	meta.Warnings = r.Warnings()
+	meta.Warnings = append(r.Warnings(), o.Notes...)
 	if t.warnings != nil {
 		meta.Warnings = append(meta.Warnings, t.warnings()...)
 	}
@@ -218,9 +220,12 @@ func (o Options) open(ctx context.Context, id Identity) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	if err := c.check(ctx); err != nil {
-		c.close()
-		return target{}, err
+	// An endpoint was reached already, and need not have the pages of a stack.
+	if o.Stack.Target != spec.TargetEndpoint {
+		if err := c.check(ctx); err != nil {
+			c.close()
+			return target{}, err
+		}
 	}
 	return o.openHTTP(ctx, c), nil
 }

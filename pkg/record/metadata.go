@@ -15,7 +15,7 @@ type Metadata struct {
 	Arm           string `json:"arm"`            // its name
 	Trial         int    `json:"trial"`          // counted from 1
 	Seed          int64  `json:"seed"`           // of the trial
-	Target        string `json:"target"`         // model, local or kube
+	Target        string `json:"target"`         // model, local, kube or endpoint
 	Clock         string `json:"clock"`          // wall or virtual
 
 	// RunStartedAt is when bg-load began, ScheduleStartedAt is schedule time 0 (after
@@ -57,4 +57,5 @@ type ClientSettings struct {
 	APIKey             bool     `json:"api_key"`               // whether there was one
 	Tenant             string   `json:"tenant,omitempty"`      // that batch jobs named
 	Headers            []string `json:"headers,omitempty"`     // their names
+	Plain              bool     `json:"plain,omitempty"`       // whether requests had the keys of the OpenAI API alone
 }

@@ -105,6 +105,9 @@ func (s study) judgements() []judged {
 // interactiveSentence says what the tests of the primary metric showed, and in the same
 // breath which other metric is degraded where that one is not: no verdict is told alone.
 func (s study) interactiveSentence() string {
+	if s.ofEndpoints() {
+		return s.endpointSentence()
+	}
 	if s.Baseline == nil {
 		return "No conclusion about interactive traffic: the experiment names no baseline to compare with."
 	}
@@ -344,6 +347,9 @@ func (s study) batchSentence() string {
 		if p.late() > 0 {
 			late = append(late, judged{arm: a})
 		}
+	}
+	if all == 0 && s.ofEndpoints() && s.withBatch() == nil {
+		return "" // nobody asked
 	}
 	if all == 0 {
 		return "No conclusion about batch deadlines: no valid trial ran a batch job."

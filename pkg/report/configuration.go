@@ -45,6 +45,9 @@ func (s study) configuration() (configuration, error) {
 	}
 	for _, a := range s.Experiment.Arms {
 		text, err := spec.Marshal(a)
+		if s.ofEndpoints() {
+			text, err = endpointYAML(a)
+		}
 		if err != nil {
 			return c, fmt.Errorf("writing arm %q as YAML: %w", a.Name, err)
 		}

@@ -18,7 +18,11 @@ func Explain(w io.Writer, results analysis.Results, width int, colour bool) erro
 	s := newStudy(results)
 	var out bytes.Buffer
 	t := terminal{out: &out, width: width, colour: colour}
-	for _, part := range []func(*terminal){s.explainQuestion, s.explainMeasured, s.explainEngaged, s.explainConcluded, s.explainLeftOut, s.explainChange} {
+	parts := []func(*terminal){s.explainQuestion, s.explainMeasured, s.explainEngaged, s.explainConcluded, s.explainLeftOut, s.explainChange}
+	if s.ofEndpoints() { // nothing had to engage, and nothing was tested
+		parts = []func(*terminal){s.explainQuestion, s.explainMeasured, s.explainConcluded, s.explainLeftOut}
+	}
+	for _, part := range parts {
 		part(&t)
 	}
 	_, err := out.WriteTo(w)
@@ -51,7 +55,7 @@ func (s study) explainMeasured(t *terminal) {
 	for _, f := range s.facts() {
 		t.item(f.Name+":", "", f.Text)
 	}
-	if len(s.Experiment.Arms) > 0 {
+	if len(s.Experiment.Arms) > 0 && !s.ofEndpoints() {
 		e := s.Experiment.Arms[0].Engine
 		t.item("Servers:", "", fmt.Sprintf("%s, %d × %s each", analysis.Plural(e.Replicas, "replica"), max(e.TensorParallelSize, 1), label(e.GPU)))
 	}
@@ -161,7 +165,9 @@ func lowerFirst(head string) string {
 func (s study) explainConcluded(t *terminal) {
 	t.heading("Concluded")
 	t.paragraph(s.interactiveSentence())
-	t.paragraph(s.batchSentence())
+	if text := s.batchSentence(); text != "" {
+		t.paragraph(text)
+	}
 	before, reasons := "", map[string]bool{}
 	for _, c := range s.comparisons() {
 		if s.many() && c.Metric != metricName(s.primary()) {

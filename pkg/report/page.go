@@ -86,6 +86,7 @@ type reading struct {
 	Exact         bool   // whether the paired one can reach 0.05
 	Margin        string
 	Emulated      bool
+	Untested      bool // there is no verdict to explain
 }
 
 // Beside is what the page shows beside the results of its experiment.
@@ -255,6 +256,9 @@ func (p *page) assets() error {
 func (s study) facts() []fact {
 	e := s.Experiment
 	facts := []fact{{"Target", targetName(e.Target)}, {"Profile", label(e.Profile.Name)}, {"Model", label(e.Profile.Model)}}
+	if s.ofEndpoints() {
+		facts = append(facts[:2], s.endpointFacts()...)
+	}
 	facts = append(facts, fact{"Design", s.design()})
 	facts = append(facts, fact{"Sweep", s.sweep()})
 	for _, p := range e.Profiles() {
@@ -354,6 +358,8 @@ func targetName(target string) string {
 		return "model (emulated stack, virtual clock)"
 	case spec.TargetLocal:
 		return "local (emulated stack, real sockets)"
+	case spec.TargetEndpoint:
+		return "endpoint (an OpenAI API as it is)"
 	}
 	return label(target)
 }
@@ -362,7 +368,7 @@ func targetName(target string) string {
 // sign-flip test of n pairs, 2/C(2n,n) for a rank test of n against n.
 func (s study) reading() reading {
 	n := max(s.Experiment.Trials, s.trials())
-	r := reading{Trials: n, Emulated: s.Experiment.Target == spec.TargetModel || s.Experiment.Target == spec.TargetLocal}
+	r := reading{Trials: n, Untested: s.ofEndpoints(), Emulated: s.Experiment.Target == spec.TargetModel || s.Experiment.Target == spec.TargetLocal}
 	if s.Experiment.Margin > 0 {
 		r.Margin = s.margin()
 	}

@@ -17,6 +17,9 @@ type reproduce struct {
 // reproduce names the commands that make the page from experiment.yaml, which stands
 // beside results.json and holds every setting.
 func (s study) reproduce() reproduce {
+	if s.ofEndpoints() {
+		return s.endpointReproduce()
+	}
 	r := reproduce{Lead: "experiment.yaml beside results.json holds every setting with its default written out. The seed of trial k is that of the profile plus k − 1, so that the same file gives the same schedule, prompts and jobs."}
 	commands := []string{
 		"make build",

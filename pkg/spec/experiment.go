@@ -21,11 +21,14 @@ type Experiment struct {
 	Swept  []Swept `yaml:"swept,omitempty" json:"swept,omitempty"` // written by a sweep: what it set in each arm
 }
 
-// Targets of bg-deploy.
+// Targets of an experiment, and of a measurement.
 const (
 	TargetModel = "model"
 	TargetLocal = "local"
 	TargetKube  = "kube"
+	// TargetEndpoint is an OpenAI endpoint of which only the address is known: bg-load measures
+	// it as it is, and bg-deploy has nothing to do with it.
+	TargetEndpoint = "endpoint"
 )
 
 // Cell is one (arm, trial) in run order.
