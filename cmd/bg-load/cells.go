@@ -50,6 +50,7 @@ func makeCells(c *ucli.Context, env cli.Env) error {
 	if !cli.Quiet(c) {
 		m.Began = func(cell load.MatrixCell) load.Watch { return watchCell(env, cell) }
 	}
+	keepToOneCore(env)
 	return m.Run(c.Context)
 }
 

@@ -88,6 +88,9 @@ func replay(c *ucli.Context, env cli.Env) error {
 			printVerdict(env.Stderr, h)
 		}
 	}
+	if o.Stack.Target == spec.TargetModel {
+		keepToOneCore(env)
+	}
 	if o.Stack.Target != spec.TargetModel || c.String("stack") != "" || c.String("output") == "-" {
 		return load.Run(c.Context, o)
 	}
