@@ -19,6 +19,7 @@ import (
 func cellFlags() []ucli.Flag {
 	return []ucli.Flag{
 		&ucli.StringFlag{Name: "mode", Value: kube.ModeSim, Usage: "sim (llm-d-inference-sim) or gpu (vLLM), on target kube"},
+		&ucli.StringFlag{Name: "pool", Value: kube.PoolDeployment, Usage: "deployment, or kserve (an LLMInferenceService of which KServe makes the pods; with --mode gpu)"},
 		&ucli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "`NAME` of the cell's namespace (default: prefix, arm and trial)"},
 		&ucli.StringFlag{Name: "namespace-prefix", Value: "bgbench", Usage: "`PREFIX` of namespaces"},
 		&ucli.StringFlag{Name: "versions", Usage: "`FILE` of chart, image and model versions (default: those that this tool was built with)"},
@@ -53,7 +54,7 @@ func cellOf(c *ucli.Context, plan deploy.Stack) (kube.Cell, error) {
 		return kube.Cell{}, cli.Usage(err)
 	}
 	o := kube.Options{
-		Mode: c.String("mode"), Namespace: c.String("namespace"), Prefix: c.String("namespace-prefix"), Trial: c.Int("trial"),
+		Mode: c.String("mode"), Pool: c.String("pool"), Namespace: c.String("namespace"), Prefix: c.String("namespace-prefix"), Trial: c.Int("trial"),
 		Versions: versions, Revision: c.String("revision"), GPUs: c.Int("gpus"),
 		StorageClass: c.String("storage-class"), VolumeSize: c.String("volume-size"), PrometheusURL: c.String("prometheus-url"),
 		Tolerations: list(c, "toleration"), Router: c.String("router"), GatewayClass: c.String("gateway-class"),

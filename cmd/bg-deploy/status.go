@@ -40,13 +40,14 @@ func statusCommand() *ucli.Command {
 	}
 }
 
-// statusOnCluster prints the pods of the cell; its addresses are the cluster's own.
+// statusOnCluster prints the pods of the cell and the pool that KServe makes; its
+// addresses are the cluster's own.
 func statusOnCluster(c *ucli.Context, stack deploy.Stack) error {
 	cluster, err := kube.Connect(c.String("kubeconfig"), kubeContext(c, stack))
 	if err != nil {
 		return err
 	}
-	pods, err := cluster.Status(c.Context, stack.Kube.Namespace)
+	pods, err := cluster.Status(c.Context, *stack.Kube)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func statusOnCluster(c *ucli.Context, stack deploy.Stack) error {
 		return err
 	}
 	if down > 0 || len(pods) == 0 {
-		return fmt.Errorf("%s: %d of %d pods in namespace %s are not ready", stack.Arm.Name, down, len(pods), stack.Kube.Namespace)
+		return fmt.Errorf("%s: %d of %d in namespace %s are not ready", stack.Arm.Name, down, len(pods), stack.Kube.Namespace)
 	}
 	return nil
 }

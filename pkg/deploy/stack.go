@@ -23,8 +23,8 @@ type Stack struct {
 	Arm           spec.Arm `json:"arm"`             // resolved
 	// Model and MaxModelLen come from the profile: they configure the engine.
 	Model       string `json:"model"`
-	MaxModelLen int    `json:"max_model_len"`
-	Seed        int64  `json:"seed"` // of everything random inside an emulated stack
+	MaxModelLen int    `json:"max_model_len"` // tokens of prompt and answer together
+	Seed        int64  `json:"seed"`          // of everything random inside an emulated stack
 
 	// Of a stack of an experiment: the trial and the profile of the inputs that it is for, and
 	// what the experiment had declared when it was planned.
@@ -41,16 +41,20 @@ type Stack struct {
 
 // Kube says where a stack on a cluster is and what was found there.
 type Kube struct {
-	Context   string `json:"context"`   // of the kubeconfig
-	Namespace string `json:"namespace"` // of the cell
-	Mode      string `json:"mode"`      // sim or gpu
+	Context   string `json:"context"`        // of the kubeconfig
+	Namespace string `json:"namespace"`      // of the cell
+	Mode      string `json:"mode"`           // sim or gpu
+	Pool      string `json:"pool,omitempty"` // who makes the pods of the model servers: deployment, or kserve
 	// Effective is the configuration as it was read back, component by component, and
 	// Images what the pods really run, by container.
 	Effective map[string]string `json:"effective,omitempty"`
-	Images    map[string]string `json:"images,omitempty"`   // digests by container
-	Charts    map[string]string `json:"charts,omitempty"`   // versions
-	Revision  string            `json:"revision,omitempty"` // of the model
-	// Notes name the keys of the arm that have no counterpart on the cluster.
+	// References are the images as the pods name them, by container.
+	References map[string]string `json:"references,omitempty"`
+	Images     map[string]string `json:"images,omitempty"`   // digests by container
+	Charts     map[string]string `json:"charts,omitempty"`   // versions
+	Revision   string            `json:"revision,omitempty"` // of the model
+	// Notes name the keys of the arm that have no counterpart on the cluster, and charts
+	// whose values could not be checked.
 	Notes []string `json:"notes,omitempty"`
 }
 

@@ -21,6 +21,7 @@ const (
 // Options are what a cluster needs to know beside the arm.
 type Options struct {
 	Mode      string
+	Pool      string // who makes the model servers' pods: deployment when empty, or kserve
 	Namespace string // of the cell; empty: prefix, arm and trial
 	Prefix    string // of namespaces that are made up; bgbench when empty
 	Trial     int
@@ -108,6 +109,16 @@ func NewCell(plan deploy.Stack, o Options) (Cell, error) {
 	}
 	if o.VolumeSize == "" {
 		o.VolumeSize = defaultVolumeSize
+	}
+	if o.Pool == "" {
+		o.Pool = PoolDeployment
+	}
+	if o.Pool != PoolDeployment && o.Pool != PoolKServe {
+		return Cell{}, fmt.Errorf("--pool: found %q, expected %s or %s", o.Pool, PoolDeployment, PoolKServe)
+	}
+	if o.Pool == PoolKServe && o.Mode != ModeGPU {
+		return Cell{}, cli.WithHint(fmt.Errorf("--pool: found %s in mode %s, expected it in mode %s: the presets of KServe are those of vLLM", o.Pool, o.Mode, ModeGPU),
+			"--mode gpu; with --gpus 0 its image runs on CPUs")
 	}
 	if o.Router == "" {
 		o.Router = RouterStandalone

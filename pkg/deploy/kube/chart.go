@@ -25,6 +25,7 @@ type Chart struct {
 	Version ChartVersion
 	Values  map[string]any
 	Loaded  string // version and, of a registry, digest of what was loaded
+	Warning string // of values that could not be checked, once it is loaded
 }
 
 // Registry is how charts are pulled.

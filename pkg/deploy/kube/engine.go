@@ -9,12 +9,8 @@ import (
 )
 
 // engine is the pool of model servers and the Service before them.
-func (c Cell) engine() []runtime.Object {
-	container := c.vllm()
-	if c.Mode == ModeSim {
-		container = c.inferenceSim()
-	}
-	container.Name = engineName
+func (c Cell) engine() ([]runtime.Object, error) {
+	container := c.modelServer()
 	container.ImagePullPolicy = corev1.PullIfNotPresent
 	container.Ports = []corev1.ContainerPort{containerPort("modelserver", enginePort)}
 	container.ReadinessProbe = httpProbe("/health", enginePort, 2, 3)
@@ -30,10 +26,22 @@ func (c Cell) engine() []runtime.Object {
 		pod.Volumes = []corev1.Volume{{Name: "shm", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}}}
 		pod.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "shm", MountPath: "/dev/shm"}}
 	}
-	return []runtime.Object{
-		c.deployment(engineName, c.Plan.Arm.Engine.Replicas, pod),
-		service(engineName, servicePort("modelserver", enginePort)),
+	before := service(engineName, servicePort("modelserver", enginePort))
+	if c.Pool == PoolKServe {
+		pool, err := c.llmInferenceService(pod)
+		return []runtime.Object{pool, before}, err
 	}
+	return []runtime.Object{c.deployment(engineName, c.Plan.Arm.Engine.Replicas, pod), before}, nil
+}
+
+// modelServer is the container that serves the model.
+func (c Cell) modelServer() corev1.Container {
+	container := c.vllm()
+	if c.Mode == ModeSim {
+		container = c.inferenceSim()
+	}
+	container.Name = c.engineContainer()
+	return container
 }
 
 // vllm is vLLM with every key of the arm as its flag, whatever its default is today.

@@ -69,17 +69,11 @@ func (c *Cluster) lookAtGateway(ctx context.Context, o *unstructured.Unstructure
 	if live == nil {
 		return "", fmt.Errorf("%s has gone", title(o))
 	}
-	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
-	state := title(o) + " is not programmed: nobody has taken its class yet"
-	for _, item := range conditions {
-		condition, ok := item.(map[string]any)
-		if !ok || condition["type"] != "Programmed" {
-			continue
-		}
-		if condition["status"] == "True" {
-			return "", nil
-		}
-		state = fmt.Sprintf("%s is not programmed: %v: %v", title(o), condition["reason"], condition["message"])
+	switch status, why, ok := condition(live, "Programmed"); {
+	case !ok:
+		return title(o) + " is not programmed: nobody has taken its class yet", errNotYet
+	case status != "True":
+		return title(o) + " is not programmed: " + why, errNotYet
 	}
-	return state, errNotYet
+	return "", nil
 }

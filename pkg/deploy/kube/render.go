@@ -31,6 +31,11 @@ func (c Cell) Render(ctx context.Context, w io.Writer, o RenderOptions) error {
 			return err
 		}
 	}
+	for _, warning := range warnings(steps) {
+		if _, err := fmt.Fprintf(w, "# Warning: %s.\n", warning); err != nil {
+			return err
+		}
+	}
 	for _, s := range steps {
 		if s.Chart != nil && !o.Expand {
 			if err := document(w, s.Name, s.Chart.document(c.Namespace)); err != nil {
@@ -46,6 +51,17 @@ func (c Cell) Render(ctx context.Context, w io.Writer, o RenderOptions) error {
 	return nil
 }
 
+// warnings are those of the charts among steps.
+func warnings(steps []Step) []string {
+	var texts []string
+	for _, s := range steps {
+		if s.Chart != nil && s.Chart.Warning != "" {
+			texts = append(texts, s.Chart.Warning)
+		}
+	}
+	return texts
+}
+
 // expand makes the objects of the charts among steps.
 func (c Cell) expand(ctx context.Context, steps []Step, kubeVersion string) ([]Step, error) {
 	for i := range steps {
@@ -58,6 +74,9 @@ func (c Cell) expand(ctx context.Context, steps []Step, kubeVersion string) ([]S
 			return nil, err
 		}
 		s.Chart.Loaded = found
+		if s.Chart.Warning, err = s.Chart.checkLoaded(loaded); err != nil {
+			return nil, err
+		}
 		if s.Objects, err = s.Chart.template(loaded, c.Namespace, kubeVersion); err != nil {
 			return nil, err
 		}

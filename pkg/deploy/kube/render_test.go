@@ -128,7 +128,10 @@ func TestWhatAClusterCannotHonourIsRefused(t *testing.T) {
 		"a model that is whatever its repository has today": {"s2-ungated", Options{Mode: ModeGPU, GPUs: -1}, nil,
 			"model Qwen/Qwen3-8B: found no revision, expected the commit of its repository"},
 		"another router": {"s2-ungated", Options{Router: "haproxy"}, nil, `--router: found "haproxy", expected standalone or gateway`},
-		"another mode":   {"s2-ungated", Options{Mode: "tpu"}, nil, `--mode: found "tpu", expected sim or gpu`},
+		"another pool":   {"s2-ungated", Options{Pool: "ray"}, nil, `--pool: found "ray", expected deployment or kserve`},
+		"presets of vLLM around another server": {"s2-ungated", Options{Pool: PoolKServe}, nil,
+			"--pool: found kserve in mode sim, expected it in mode gpu: the presets of KServe are those of vLLM"},
+		"another mode": {"s2-ungated", Options{Mode: "tpu"}, nil, `--mode: found "tpu", expected sim or gpu`},
 		"a namespace that is no name": {"s2-ungated", Options{Namespace: "My_Cell"}, nil,
 			`--namespace: found "My_Cell", expected up to 63 lower-case letters, digits and -`},
 	} {

@@ -30,11 +30,12 @@ var passedOn = []string{
 }
 
 // elsewhere are rights that other clusters and charts take: servers that want to create a
-// stream, a Prometheus operator, a batch gateway whose processor is a StatefulSet.
+// stream, a Prometheus operator, KServe, a batch gateway whose processor is a StatefulSet.
 var elsewhere = []string{
 	"get pods/exec", "create pods/exec", "get pods/portforward", "create pods/portforward",
 	"create podmonitors.monitoring.coreos.com", "patch podmonitors.monitoring.coreos.com",
 	"create servicemonitors.monitoring.coreos.com", "patch servicemonitors.monitoring.coreos.com",
+	"get llminferenceservices.serving.kserve.io", "create llminferenceservices.serving.kserve.io", "patch llminferenceservices.serving.kserve.io",
 	"get statefulsets.apps", "create statefulsets.apps", "patch statefulsets.apps",
 }
 

@@ -57,6 +57,7 @@ func Ours(err error) bool { return !errors.Is(err, ErrNotOurs) }
 // CellOf is the cell that a descriptor describes.
 func CellOf(stack deploy.Stack, o Options) (Cell, error) {
 	o.Mode, o.Namespace, o.Revision = stack.Kube.Mode, stack.Kube.Namespace, stack.Kube.Revision
+	o.Pool = stack.Kube.Pool
 	if _, ok := stack.Kube.Charts[chartRouterGateway]; ok {
 		o.Router = RouterGateway
 	}

@@ -24,7 +24,11 @@ func (c Cell) Steps() ([]Step, error) {
 		b.step("stores", c.postgresql()...)
 	}
 	b.step("volumes", c.volumes()...)
-	b.step("model servers", c.engine()...)
+	pool, err := c.engine()
+	if err != nil {
+		return nil, err
+	}
+	b.step("model servers", pool...)
 	if c.hasRouter() {
 		b.step("objectives", c.objectives()...)
 		if c.Router == RouterGateway {
@@ -98,7 +102,8 @@ func (b *builder) chart(chart Chart, err error) {
 		b.fail(err)
 		return
 	}
-	if err := chart.check(); err != nil {
+	// What is loaded is checked again: it may be of another version.
+	if _, err := chart.checkVersion(chart.Version.Version); err != nil {
 		b.fail(err)
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,6 +36,9 @@ func (c *Cluster) Up(ctx context.Context, cell Cell, talk io.Writer) (deploy.Sta
 	}
 	if steps, err = cell.expand(ctx, steps, c.Version); err != nil {
 		return deploy.Stack{}, err
+	}
+	for _, warning := range warnings(steps) {
+		fmt.Fprintf(talk, "warning: %s\n", warning)
 	}
 	for _, s := range steps {
 		fmt.Fprintf(talk, "%s: %s\n", cell.Namespace, s.Name)
@@ -81,18 +85,19 @@ func owned(ns *unstructured.Unstructured) error {
 // checkKinds reports a kind that the cell needs and the cluster does not have, before
 // anything is made.
 func (c *Cluster) checkKinds(cell Cell) error {
-	if !cell.hasRouter() {
-		return nil
-	}
 	type kind struct {
 		kind schema.GroupVersionKind
 		from string
 	}
-	needs := []kind{
-		{kindPool, "v1-manifests.yaml of gateway-api-inference-extension v1.5.0"},
-		{kindObjective, "manifests.yaml of llm-d-router " + cell.Versions.Charts[cell.routerChartName()].Version},
+	var needs []kind
+	if cell.Pool == PoolKServe {
+		needs = append(needs, kind{kindLLMInferenceService, "KServe with its controller of LLMInferenceServices"})
 	}
-	if cell.Router == RouterGateway {
+	if cell.hasRouter() {
+		needs = append(needs, kind{kindPool, "v1-manifests.yaml of gateway-api-inference-extension v1.5.0"},
+			kind{kindObjective, "manifests.yaml of llm-d-router " + cell.Versions.Charts[cell.routerChartName()].Version})
+	}
+	if cell.hasRouter() && cell.Router == RouterGateway {
 		needs = append(needs, kind{kindGateway, "the standard manifests of gateway-api v1.5"}, kind{kindHTTPRoute, "the standard manifests of gateway-api v1.5"})
 	}
 	for _, need := range needs {
@@ -164,8 +169,8 @@ func (c *Cluster) describe(ctx context.Context, cell Cell, steps []Step) (deploy
 		return s, err
 	}
 	s.Kube = &deploy.Kube{
-		Context: c.Context, Namespace: cell.Namespace, Mode: cell.Mode, Notes: cell.Notes,
-		Images: map[string]string{}, Charts: map[string]string{}, Revision: cell.revision(),
+		Context: c.Context, Namespace: cell.Namespace, Mode: cell.Mode, Pool: cell.Pool, Notes: slices.Concat(cell.Notes, warnings(steps)),
+		References: map[string]string{}, Images: map[string]string{}, Charts: map[string]string{}, Revision: cell.revision(),
 	}
 	for _, m := range cell.metricsPages() {
 		n := 0
@@ -185,6 +190,9 @@ func (c *Cluster) describe(ctx context.Context, cell Cell, steps []Step) (deploy
 		}
 	}
 	for _, pod := range pods {
+		for _, container := range pod.Spec.Containers {
+			s.Kube.References[container.Name] = container.Image
+		}
 		for _, container := range pod.Status.ContainerStatuses {
 			s.Kube.Images[container.Name] = container.ImageID
 		}

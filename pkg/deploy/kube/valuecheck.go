@@ -3,29 +3,39 @@ package kube
 import (
 	"embed"
 	"fmt"
+	"io/fs"
+	"path"
 	"slices"
 	"strings"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
 )
 
 //go:embed schema/*.keys
 var schemas embed.FS
 
-// schemaOf names the list of keys that the values of a chart are held against: that of
-// the version which this package was written for. A chart ignores a key that it does not
-// know, so that nothing else would tell.
-var schemaOf = map[string]string{
-	chartRouter:        "schema/router-v0.10.0.keys",
-	chartRouterGateway: "schema/router-gateway-v0.10.0.keys",
-	chartBatchGateway:  "schema/batch-gateway-v0.6.0.keys",
-	chartAsync:         "schema/async-v0.10.0.keys",
+// knownVersions are the versions of a chart of which we have the keys.
+func (c Chart) knownVersions() ([]string, error) {
+	files, err := fs.Glob(schemas, "schema/"+c.Name+"-v*.keys")
+	for i, file := range files {
+		files[i] = strings.TrimSuffix(strings.TrimPrefix(path.Base(file), c.Name+"-"), ".keys")
+	}
+	return files, err
 }
 
-// check reports the first value that the chart has no key for, or of another type.
-func (c Chart) check() error {
-	file := schemaOf[c.Name]
-	text, err := schemas.ReadFile(file)
+// checkVersion reports the first value that this version of the chart has no key for, or
+// of another type: a chart ignores a key that it does not know, so that nothing else would
+// tell. checked is false for a version of which we have no keys.
+func (c Chart) checkVersion(version string) (checked bool, err error) {
+	versions, err := c.knownVersions()
+	version = "v" + strings.TrimPrefix(version, "v") // charts are tagged either way
+	if err != nil || !slices.Contains(versions, version) {
+		return false, err
+	}
+	text, err := schemas.ReadFile("schema/" + c.Name + "-" + version + ".keys")
 	if err != nil {
-		return err
+		return false, err
 	}
 	known := map[string]string{} // path -> type
 	for line := range strings.Lines(string(text)) {
@@ -33,7 +43,50 @@ func (c Chart) check() error {
 			known[path] = kind
 		}
 	}
-	return checkValues(c.Name, known, nil, c.Values)
+	return true, checkValues(c.Name, known, nil, c.Values)
+}
+
+// checkLoaded holds the values against the chart that was loaded, whatever was asked for.
+// A version of which we have no keys is not refused, for that would end all development
+// against checkouts: the warning names it, and the keys that its own values do not have.
+func (c Chart) checkLoaded(loaded *chart.Chart) (warning string, err error) {
+	checked, err := c.checkVersion(loaded.Metadata.Version)
+	if checked || err != nil {
+		return "", err
+	}
+	versions, err := c.knownVersions()
+	if err != nil {
+		return "", err
+	}
+	own, err := chartutil.MergeValues(loaded, nil)
+	if err != nil {
+		return "", fmt.Errorf("values of chart %s: %w", c.Name, err)
+	}
+	warning = fmt.Sprintf("chart %s: found version %s, and the keys of %s alone are known: one that the chart does not have would be ignored",
+		c.Name, loaded.Metadata.Version, strings.Join(versions, ", "))
+	if strange := strangeKeys(own, nil, c.Values); len(strange) > 0 {
+		warning += "; its own values have no " + strings.Join(strange, ", ")
+	}
+	return warning, nil
+}
+
+// strangeKeys are the paths of values that a chart's own values do not have. What they
+// have empty takes anything.
+func strangeKeys(own map[string]any, path []string, values map[string]any) []string {
+	var strange []string
+	for _, k := range keys(values) {
+		here := append(slices.Clip(path), k)
+		has, ok := own[k]
+		if !ok {
+			strange = append(strange, strings.Join(here, "."))
+			continue
+		}
+		inner, isMap := values[k].(map[string]any)
+		if ownInner, ok := has.(map[string]any); ok && isMap && len(ownInner) > 0 {
+			strange = append(strange, strangeKeys(ownInner, here, inner)...)
+		}
+	}
+	return strange
 }
 
 func checkValues(chart string, known map[string]string, path []string, value any) error {

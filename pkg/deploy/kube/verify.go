@@ -53,6 +53,14 @@ func (c *Cluster) Verify(ctx context.Context, cell Cell) (checks []Check, effect
 		return nil, nil, err
 	}
 	f.images(cell, pods)
+	f.commands(cell, pods)
+	if cell.Pool == PoolKServe {
+		state, err := c.poolState(ctx, cell.Namespace)
+		if err != nil {
+			return nil, nil, err
+		}
+		f.equal(kindLLMInferenceService.Kind+" "+engineName, state, poolReady)
+	}
 	if cell.hasRouter() {
 		if err := c.verifyRouter(ctx, cell, pods, f); err != nil {
 			return nil, nil, err
@@ -72,9 +80,9 @@ func (c *Cluster) Verify(ctx context.Context, cell Cell) (checks []Check, effect
 
 // images holds the pods against the pinned images.
 func (f *findings) images(cell Cell, pods []corev1.Pod) {
-	want := map[string]Image{engineName: cell.image(imageVLLM)}
+	want := map[string]Image{cell.engineContainer(): cell.image(imageVLLM)}
 	if cell.Mode == ModeSim {
-		want[engineName] = cell.image(imageInferenceSim)
+		want[cell.engineContainer()] = cell.image(imageInferenceSim)
 	}
 	if cell.hasRouter() {
 		want["epp"] = cell.image(imageEndpointPicker)
@@ -103,6 +111,26 @@ func (f *findings) images(cell Cell, pods []corev1.Pod) {
 		}
 	}
 	f.equal("model servers", fmt.Sprint(running), fmt.Sprint(cell.Plan.Arm.Engine.Replicas))
+}
+
+// commands holds what the model servers were started with against what they were to be,
+// flag by flag and with the model's revision: KServe lays presets under our template, and
+// webhooks may change any pod.
+func (f *findings) commands(cell Cell, pods []corev1.Pod) {
+	want := commandOf(cell.modelServer())
+	for _, pod := range podsOf(pods, engineName) {
+		for _, container := range pod.Spec.Containers {
+			if container.Name == cell.engineContainer() {
+				live := commandOf(container)
+				f.effective["model-servers"] = live
+				f.equal("command of "+pod.Name, live, want)
+			}
+		}
+	}
+}
+
+func commandOf(c corev1.Container) string {
+	return strings.Join(slices.Concat(c.Command, c.Args), " ")
 }
 
 // verifyRouter compares the endpoint picker's configuration in the ConfigMap, on the pod

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"helm.sh/helm/v3/pkg/chart"
 )
 
 func TestOneChartOrImageIsReplaced(t *testing.T) {
@@ -73,10 +75,58 @@ func TestAValueThatTheChartHasNoKeyForIsRefused(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := Chart{Name: chartRouter, Values: tt.values}.check()
+			checked, err := Chart{Name: chartRouter, Values: tt.values}.checkVersion("0.10.0")
+			if !checked {
+				t.Error("found no keys of v0.10.0")
+			}
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || err.Error() != tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+func TestValuesAreHeldAgainstTheKeysOfTheVersionThatWasLoaded(t *testing.T) {
+	old := map[string]any{"inferenceExtension": map[string]any{"pluginsConfigFile": "x"}}
+	for name, tt := range map[string]struct {
+		version       string
+		own           map[string]any
+		values        map[string]any
+		warning, fail string
+	}{
+		"a version that is known": {"v0.10.0", nil, map[string]any{"router": map[string]any{"epp": map[string]any{"replicas": 1}}}, "", ""},
+		"a known version that lost a key": {"v0.10.0", old, old, "",
+			"values of chart router: inferenceExtension.pluginsConfigFile: found a key that the chart does not have"},
+		"another version, which has every key": {"v0.8.0", old, old,
+			"chart router: found version v0.8.0, and the keys of v0.10.0 alone are known: one that the chart does not have would be ignored", ""},
+		"another version, which has one key of two, and takes any flag": {"0.11.0-dev",
+			map[string]any{"epp": map[string]any{"flags": map[string]any{}, "image": nil}},
+			map[string]any{"epp": map[string]any{"flags": map[string]any{"v": 2}, "image": map[string]any{"tag": "x"}, "replicas": 1}},
+			"chart router: found version 0.11.0-dev, and the keys of v0.10.0 alone are known: one that the chart does not have would be ignored" +
+				"; its own values have no epp.replicas", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			loaded := &chart.Chart{Metadata: &chart.Metadata{Name: "r", Version: tt.version}, Values: tt.own}
+			warning, err := Chart{Name: chartRouter, Version: ChartVersion{Version: "v0.10.0"}, Values: tt.values}.checkLoaded(loaded)
+			text := ""
+			if err != nil {
+				text = err.Error()
+			}
+			if warning != tt.warning || text != tt.fail {
+				t.Errorf("got warning %q and error %q", warning, text)
+			}
+		})
+	}
+}
+
+func TestThePinnedChartsAreOfVersionsWhoseKeysAreKnown(t *testing.T) {
+	v, err := LoadVersions("", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, pinned := range v.Charts {
+		if checked, err := (Chart{Name: name}).checkVersion(pinned.Version); !checked || err != nil {
+			t.Errorf("%s %s: checked %t, %v", name, pinned.Version, checked, err)
+		}
 	}
 }

@@ -56,8 +56,8 @@ func await(ctx context.Context, talk io.Writer, what string, look func(context.C
 	}
 }
 
-// awaitReady waits until the workloads among objects have all their pods ready, and
-// Gateways their proxy.
+// awaitReady waits until the workloads among objects have all their pods ready, those
+// that KServe makes among them, and Gateways their proxy.
 func (c *Cluster) awaitReady(ctx context.Context, talk io.Writer, step string, objects []*unstructured.Unstructured) error {
 	for _, o := range objects {
 		look := func(ctx context.Context) (string, error) { return c.lookAt(ctx, step, o) }
@@ -65,6 +65,8 @@ func (c *Cluster) awaitReady(ctx context.Context, talk io.Writer, step string, o
 		case kindDeployment.Kind, kindStatefulSet.Kind:
 		case kindGateway.Kind:
 			look = func(ctx context.Context) (string, error) { return c.lookAtGateway(ctx, o) }
+		case kindLLMInferenceService.Kind:
+			look = func(ctx context.Context) (string, error) { return c.lookAtLLMInferenceService(ctx, step, o) }
 		default:
 			continue
 		}
