@@ -59,20 +59,23 @@ func (s study) configuration() (configuration, error) {
 		}
 		c.Arms = append(c.Arms, d)
 	}
-	c.Versions = s.versions()
+	c.Versions = append(s.versions(), s.recorded(deployed)...)
 	return c, nil
 }
 
-// versions collects the versions of all cells; more than one of a component means
-// that the cells are not alike.
+// versions are those of the tools.
 func (s study) versions() []version {
+	return s.recorded(func(metadata map[string]any) map[string]string { return texts(metadata["versions"]) })
+}
+
+// recorded collects versions of the run-metadata.json of all cells; more than one of a
+// component means that the cells are not alike.
+func (s study) recorded(of func(metadata map[string]any) map[string]string) []version {
 	found := map[string][]string{}
 	for _, a := range s.Arms {
 		for _, cell := range a.Cells {
-			versions, _ := cell.Versions["versions"].(map[string]any)
-			for component, v := range versions {
-				text, ok := v.(string)
-				if ok && !slices.Contains(found[component], text) {
+			for component, text := range of(cell.Versions) {
+				if !slices.Contains(found[component], text) {
 					found[component] = append(found[component], text)
 				}
 			}
