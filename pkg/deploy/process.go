@@ -14,11 +14,11 @@ import (
 
 // Process identifies a process beyond its number, which the system reuses.
 type Process struct {
-	PID int `json:"pid"`
+	PID int `json:"pid"` // on this machine
 	// CreatedMS is when the system says that the process began, in milliseconds
 	// since 1970, so that down never ends a stranger.
 	CreatedMS int64  `json:"created_ms"`
-	LogFile   string `json:"log_file"`
+	LogFile   string `json:"log_file"` // of its standard error
 }
 
 // start runs cmd in a session of its own, so that it outlives us and our
