@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -20,6 +21,11 @@ const (
 	talkEvery = 10 * time.Second
 )
 
+// rightsReturn is how long after it was away an API server may refuse what it allowed before:
+// it answers from the first second on, and denies all until it has read the roles
+// (k8s.io/kubernetes, plugin/pkg/auth/authorizer/rbac: its informers begin empty).
+const rightsReturn = 30 * time.Second
+
 // errNotYet is what a look returns while waiting goes on.
 var errNotYet = errors.New("not yet")
 
@@ -28,16 +34,19 @@ var errNotYet = errors.New("not yet")
 func await(ctx context.Context, talk io.Writer, what string, look func(context.Context) (state string, err error)) error {
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
-	var said time.Time
+	var said, away time.Time
 	state := ""
 	for {
 		now, err := look(ctx)
+		if lost(err) {
+			away = time.Now()
+		}
 		switch {
 		case err == nil:
 			return nil
 		case errors.Is(err, errNotYet):
 			state = now
-		case lost(err) && ctx.Err() == nil:
+		case ctx.Err() == nil && (lost(err) || apierrors.IsForbidden(err) && time.Since(away) < rightsReturn):
 			state = err.Error()
 		case ctx.Err() == nil:
 			return err
