@@ -28,6 +28,7 @@ const clockVirtual = "virtual"
 // run-metadata.json of a run that was not interrupted.
 type Cell struct {
 	dir      string
+	lock     *os.File // held from Begin to Finish or Abandon
 	requests *record.Writer[record.Request]
 	jobs     *record.Writer[record.Job]
 }
@@ -87,12 +88,35 @@ func placedTrial(dir, arm string) int {
 	return k
 }
 
+// BusyError says that another process writes into a folder: two runs in one would leave the
+// rows of one and the metadata of the other.
+type BusyError struct{ Dir string }
+
+func (e *BusyError) Error() string { return fmt.Sprintf("%s is being written by another run", e.Dir) }
+
+// Hint implements cli.Hinter.
+func (e *BusyError) Hint() string {
+	return "wait for it, end it, or give this cell a folder of its own"
+}
+
 // Begin implements Output. The metadata of an earlier run goes first: from here the
 // cell is unfinished.
 func (c *Cell) Begin(meta record.Metadata) error {
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return fmt.Errorf("creating cell: %w", err)
 	}
+	var err error
+	if c.lock, err = lockFolder(c.dir); err != nil {
+		return fmt.Errorf("creating cell: %w", err)
+	}
+	if err := c.create(meta); err != nil {
+		return errors.Join(err, c.lock.Close())
+	}
+	return nil
+}
+
+// create makes the files of a folder that is ours.
+func (c *Cell) create(meta record.Metadata) error {
 	for _, name := range []string{MetadataFile, RequestsFile, JobsFile} {
 		if err := os.Remove(filepath.Join(c.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing the earlier run: %w", err)
@@ -137,6 +161,7 @@ func (c *Cell) Started(meta record.Metadata) error {
 
 // Finish implements Output: the metadata comes last and says that all is there.
 func (c *Cell) Finish(meta record.Metadata) error {
+	defer c.lock.Close()
 	if err := errors.Join(c.requests.Close(), c.jobs.Close()); err != nil {
 		return err
 	}
@@ -159,4 +184,6 @@ func writeMetadata(path string, meta record.Metadata) error {
 }
 
 // Abandon implements Output: the rows so far stay as .partial files.
-func (c *Cell) Abandon() error { return errors.Join(c.requests.Abandon(), c.jobs.Abandon()) }
+func (c *Cell) Abandon() error {
+	return errors.Join(c.requests.Abandon(), c.jobs.Abandon(), c.lock.Close())
+}
