@@ -224,6 +224,7 @@ func TestCellsThatNoRunCanHaveLeftAreRefused(t *testing.T) {
 		{"a NaN gap", func(c *analysistest.Cell) { c.Requests[3].ChunkGapS[1] = float32(bad) }, "chunk_gap_s: found NaN, expected finite numbers of 0 or more"},
 		{"gaps without their tokens", func(c *analysistest.Cell) { c.Requests[3].ChunkTokens = nil },
 			"chunk_tokens: found 0 values beside 2 in chunk_gap_s, expected one more than gaps"},
+		{"tokens below zero", func(c *analysistest.Cell) { *c.Requests[3].OutputTokens = -2 }, "output_tokens: found -2, expected 0 or more"},
 		{"an unknown status", func(c *analysistest.Cell) { c.Requests[3].Status = "fine" }, `status: found "fine", expected one of ok, `},
 		{"rows of two trials", func(c *analysistest.Cell) { c.Requests[3].Trial = 9 }, `it belongs to experiment "toy", arm "s2-ungated", trial 9, the first row to`},
 		{"rows of another cell", func(c *analysistest.Cell) { c.Metadata.Trial = 2 }, `the rows belong to experiment "toy", arm "s2-ungated", trial 1, run-metadata.json to`},

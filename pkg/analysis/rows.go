@@ -193,6 +193,17 @@ func checkRequest(q *record.Request) error {
 			return fmt.Errorf("%s: found %v, expected 0 or more", d.name, *d.value)
 		}
 	}
+	for _, n := range []struct {
+		name  string
+		value *int64
+	}{
+		{"prompt_tokens", q.PromptTokens}, {"cached_tokens", q.CachedTokens},
+		{"output_tokens", q.OutputTokens}, {"reasoning_tokens", q.ReasoningTokens},
+	} {
+		if n.value != nil && *n.value < 0 {
+			return fmt.Errorf("%s: found %d, expected 0 or more", n.name, *n.value)
+		}
+	}
 	if len(q.ChunkGapS) > 0 && len(q.ChunkTokens) != len(q.ChunkGapS)+1 {
 		return fmt.Errorf("chunk_tokens: found %d values beside %d in chunk_gap_s, expected one more than gaps",
 			len(q.ChunkTokens), len(q.ChunkGapS))

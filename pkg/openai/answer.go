@@ -43,6 +43,10 @@ func decodeAnswer(data []byte) Outcome {
 		out.Status, out.Error = record.StatusProtocolError, why
 	}
 	if w.Usage != nil {
+		if why := w.Usage.fault(); why != "" {
+			out.Status, out.Error = record.StatusProtocolError, why
+			return out
+		}
 		out.PromptTokens = count(w.Usage.PromptTokens)
 		out.OutputTokens = count(w.Usage.CompletionTokens)
 		out.TokenSource = record.TokensFromUsage

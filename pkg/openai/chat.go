@@ -1,5 +1,7 @@
 package openai
 
+import "fmt"
+
 // ChatRequest is the body of POST /v1/chat/completions, with vLLM's extensions.
 type ChatRequest struct {
 	Model         string         `json:"model"`
@@ -34,6 +36,17 @@ type Usage struct {
 	CompletionTokens        int                      `json:"completion_tokens"`
 	PromptTokensDetails     *PromptTokensDetails     `json:"prompt_tokens_details,omitempty"`
 	CompletionTokensDetails *CompletionTokensDetails `json:"completion_tokens_details,omitempty"`
+}
+
+// fault says which count cannot be one, empty for none.
+func (u Usage) fault() string {
+	switch {
+	case u.PromptTokens < 0:
+		return fmt.Sprintf("usage has %d prompt_tokens, expected 0 or more", u.PromptTokens)
+	case u.CompletionTokens < 0:
+		return fmt.Sprintf("usage has %d completion_tokens, expected 0 or more", u.CompletionTokens)
+	}
+	return ""
 }
 
 // PromptTokensDetails is sent with vLLM's --enable-prompt-tokens-details.

@@ -202,7 +202,11 @@ func (s *Stream) cut(d *Decoder, err error) {
 // outcome draws the sum.
 func (s *Stream) outcome() Outcome {
 	out := s.out
+	fault := ""
 	if s.hasUsage {
+		fault = s.usage.fault()
+	}
+	if s.hasUsage && fault == "" {
 		out.PromptTokens = count(s.usage.PromptTokens)
 		if s.cached >= 0 {
 			out.CachedTokens = count(s.cached)
@@ -220,7 +224,11 @@ func (s *Stream) outcome() Outcome {
 		out.TokenSource = record.TokensFromChunks
 	}
 	out.TextSHA256 = s.sum.text()
-	if !s.failed {
+	switch {
+	case s.failed:
+	case fault != "":
+		out.Status, out.Error = record.StatusProtocolError, fault
+	default:
 		out.Status, out.Error = s.judge()
 	}
 	return out

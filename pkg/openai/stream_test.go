@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bgbench/pkg/record"
 )
 
 // told is what a stream says of an answer.
@@ -86,6 +88,24 @@ func TestAStreamSaysTheSameHoweverItIsCut(t *testing.T) {
 				checkStream(t, []byte(stream), func() [][]byte { return cutEvery([]byte(stream), size) })
 			}
 		})
+	}
+}
+
+func TestCountsBelowZeroAreNoCounts(t *testing.T) {
+	const usage = `"usage":{"prompt_tokens":3,"completion_tokens":-2}`
+	const want = "usage has -2 completion_tokens, expected 0 or more"
+	stream := "data: " + content("a", 1) + "\n\ndata: " + length + "\n\ndata: {\"choices\":[]," + usage + "}\n\ndata: [DONE]\n\n"
+	answer := `{"choices":[{"finish_reason":"stop","message":{"content":"a"}}],` + usage + "}"
+	for name, out := range map[string]Outcome{
+		"stream": byEvents([]byte(stream)).Outcome,
+		"answer": decodeAnswer([]byte(answer)),
+	} {
+		if out.Status != record.StatusProtocolError || out.Error != want {
+			t.Errorf("%s: found %s %q, expected %s %q", name, out.Status, out.Error, record.StatusProtocolError, want)
+		}
+		if out.PromptTokens != nil || out.TokenSource == record.TokensFromUsage {
+			t.Errorf("%s: a usage that cannot be was counted: %+v", name, out)
+		}
 	}
 }
 
