@@ -254,7 +254,7 @@ func (c *Comparison) withhold(baseline, arm []string) {
 // did; a trial of which that is not known counts as one of them.
 func unbounded(failed []failures, p float64, a, b Estimate) []string {
 	var trials []string
-	for i := range a.Values {
+	for i := range min(len(a.Values), len(b.Values)) {
 		if a.Values[i] != nil && b.Values[i] != nil && (i >= len(failed) || failed[i].beyond(p)) {
 			trials = append(trials, strconv.Itoa(i+1))
 		}

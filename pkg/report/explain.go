@@ -43,8 +43,8 @@ func (s study) explainQuestion(t *terminal) {
 	case s.Baseline == nil:
 		t.paragraph("No arm is the baseline: nothing is compared.")
 	case s.Experiment.Margin > 0:
-		t.paragraph(fmt.Sprintf("Every arm is compared with %s on the same inputs, trial by trial; at most %s worse counts as protected, declared before the run.",
-			s.Baseline.Tag.Label(), s.margin()))
+		t.paragraph(fmt.Sprintf("Every arm is compared with %s on the same inputs, trial by trial; at most %s worse counts as protected, %s.",
+			s.Baseline.Tag.Label(), s.margin(), s.marginSince()))
 	default:
 		t.paragraph(fmt.Sprintf("Every arm is compared with %s on the same inputs, trial by trial.", s.Baseline.Tag.Label()))
 	}

@@ -148,3 +148,21 @@ func TestExplainShowsEscapeSequencesOfItsInput(t *testing.T) {
 		t.Errorf("a control character stands in the text: %q", text[max(0, i-40):i+20])
 	}
 }
+
+func TestAMarginThatWasChangedIsNotCalledDeclared(t *testing.T) {
+	r := fixture()
+	r.Changed = []analysis.ChangedSetting{{Key: "margin", Was: "0.05", Is: "0.1", Cells: 3}}
+	var explained, page strings.Builder
+	if err := Explain(&explained, r, 80, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := HTML(&page, r, Beside{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"explain": explained.String(), "page": page.String()} {
+		text = strings.Join(strings.Fields(text), " ")
+		if strings.Contains(text, "10 %, declared before the run") || !strings.Contains(text, "10 %, changed after the first cell ran") {
+			t.Errorf("%s: a margin that was changed is called declared", name)
+		}
+	}
+}

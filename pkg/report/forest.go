@@ -58,7 +58,7 @@ func forest(s study) (section, error) {
 	}
 	f.Caption = "Square: mean paired ratio. Line: its 95\u00a0% interval. Dot: one trial. "
 	if s.Experiment.Margin > 0 {
-		f.Caption += "Shaded: within the margin of " + s.margin() + " that was declared before the run. "
+		f.Caption += "Shaded: within the margin of " + s.margin() + ", " + s.marginSince() + ". "
 	}
 	f.Caption += "The verdict goes by one-sided bounds, adjusted for all of them; they stand with the evidence of the answer."
 	one.Figures = []figure{f}

@@ -85,6 +85,7 @@ type reading struct {
 	UnpairedFloor string // smallest p of an exact rank test
 	Exact         bool   // whether the paired one can reach 0.05
 	Margin        string
+	MarginSince   string
 	Emulated      bool
 	Untested      bool // there is no verdict to explain
 }
@@ -370,7 +371,7 @@ func (s study) reading() reading {
 	n := max(s.Experiment.Trials, s.trials())
 	r := reading{Trials: n, Untested: s.ofEndpoints(), Emulated: s.Experiment.Target == spec.TargetModel || s.Experiment.Target == spec.TargetLocal}
 	if s.Experiment.Margin > 0 {
-		r.Margin = s.margin()
+		r.Margin, r.MarginSince = s.margin(), s.marginSince()
 	}
 	paired := math.Min(1, 2/math.Pow(2, float64(n)))
 	choose := 1.0

@@ -137,6 +137,16 @@ func (s study) trials() int {
 // margin is the declared margin in percent.
 func (s study) margin() string { return declared(rounded(100*s.Experiment.Margin)) + "\u00a0%" }
 
+// marginSince says since when the margin is what it is.
+func (s study) marginSince() string {
+	for _, changed := range s.Results.Changed {
+		if changed.Key == "margin" {
+			return "changed after the first cell ran"
+		}
+	}
+	return "declared before the run"
+}
+
 // metricName writes a key of ArmResult.Metrics for reading: "interactive TTFT p95
 // in burst".
 func metricName(key string) string {
