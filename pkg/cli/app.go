@@ -24,7 +24,7 @@ func Run(ctx context.Context, env Env, app *cli.App, args []string) int {
 	app.CommandNotFound = nil
 	app.Action = func(c *cli.Context) error {
 		if c.Args().Present() {
-			return unknownCommand(app, c.Args().First())
+			return unknownCommand(app.VisibleCommands(), c.Args().First())
 		}
 		return cli.ShowAppHelp(c)
 	}
@@ -40,9 +40,9 @@ func usageError(_ *cli.Context, err error, _ bool) error {
 	return WithHint(Usage(err), "--help lists the flags")
 }
 
-func unknownCommand(app *cli.App, name string) error {
+func unknownCommand(commands []*cli.Command, name string) error {
 	var names []string
-	for _, c := range app.VisibleCommands() {
+	for _, c := range commands {
 		names = append(names, c.Name)
 	}
 	return WithHint(Usagef("unknown command %q", name), "one of %s", strings.Join(names, ", "))
@@ -56,9 +56,22 @@ func prepare(commands []*cli.Command) {
 		c.HideHelpCommand = true
 		if len(c.Subcommands) == 0 {
 			c.Flags = append(c.Flags, commonFlags()...)
+		} else if c.Action == nil {
+			c.Action = chooseAmong(c.Subcommands)
 		}
 		addEnvTwins(c.Flags)
 		prepare(c.Subcommands)
+	}
+}
+
+// chooseAmong is what a command does that only holds others: urfave/cli itself would show
+// its help for any word, and call an unknown one a failure.
+func chooseAmong(commands []*cli.Command) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if c.Args().Present() {
+			return unknownCommand(commands, c.Args().First())
+		}
+		return cli.ShowSubcommandHelp(c)
 	}
 }
 
