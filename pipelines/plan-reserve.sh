@@ -37,6 +37,11 @@ numbers() {
 		{ for (i = 1; i <= NF; i++) { n++; if ($i !~ /^[0-9]*\.?[0-9]+$/ || $i + 0 < least || $i + 0 > most) { print $i; exit 1 } } }
 		END { if (!n) exit 1 }' >/dev/null || refuse "$1: found \"$2\", expected numbers from $3 to $4"
 }
+# whole is the same of one whole number.
+whole() {
+	case $2 in '' | *[!0-9]*) refuse "$1: found \"$2\", expected a whole number from $3 to $4" ;; esac
+	numbers "$@"
+}
 while [ $# -gt 0 ]; do
 	case $1 in
 	-h | --help)
@@ -56,10 +61,10 @@ numbers --reserves "$reserves" 0.1 99.9
 numbers --rates "$rates" 0.1 1000
 numbers --lengths "$lengths" 8 4096
 numbers --margin "$margin" 0.001 10
-numbers --trials "$trials" 3 100
-numbers --pool "$pool" 1 100000
-numbers --replicas "$replicas" 1 1000
-numbers --seconds "$seconds" 10 36000
+whole --trials "$trials" 3 100
+whole --pool "$pool" 1 100000
+whole --replicas "$replicas" 1 1000
+whole --seconds "$seconds" 10 36000
 case $out in /*) ;; *) out=$PWD/$out ;; esac
 
 for tool in bg-gen bg-load bg-analyze bg-report; do
