@@ -50,6 +50,18 @@ func TestWhatIsNullInBothIsSkipped(t *testing.T) {
 	}
 }
 
+func TestAnArmThatHasNothingIsSkippedByName(t *testing.T) {
+	value := 1.0
+	with := []ArmResult{
+		{Name: "a", Trials: 3, Metrics: map[string]Estimate{"m": {Unit: "s", Median: &value}}},
+		{Name: "b", Invalid: 3},
+	}
+	got := CompareWithBaseline([]Results{{Arms: with}}, Results{Arms: with}, []string{"m"}, Bound{Within: 0.1})
+	if len(got) != 2 || got[1].Arm != "b" || !got[1].Skipped || got[1].Reason != "no metric in both: INVALID in 3 trials" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestCountsMayDifferByChance(t *testing.T) {
 	count := func(v float64) []ArmResult {
 		return []ArmResult{{Name: "a", Metrics: map[string]Estimate{"m": {Unit: UnitCount, Median: &v}}}}
