@@ -44,6 +44,8 @@ margin: ${MARGIN:-0.1}
 profile: ${PROFILE:-ci}
 baseline: $first
 arms: [$arms]
+# The servers and the pool of batch-gateway-ci: what the short workload fills.
+armSet: {engine.maxNumSeqs: 32, router.maxConcurrency: 24}
 END
 make --no-print-directory -j"${JOBS:-2}" -C "$root" -f pipelines/experiment.mk BIN="$bin" EXPERIMENT="$out/asked.yaml" OUT="$out" >&2
 exec "$bin/bg-analyze" explain "$out/results.json"
