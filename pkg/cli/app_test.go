@@ -168,6 +168,17 @@ func TestWriteFileAppearsOnlyWhenWhole(t *testing.T) {
 	}
 }
 
+func TestWriteFileRefusesAFolder(t *testing.T) {
+	dir := t.TempDir()
+	err := WriteFile(nil, dir, func(io.Writer) error { t.Error("it was written to"); return nil })
+	if Report(io.Discard, "tool", err) != 2 || !strings.Contains(err.Error(), "is a folder, expected a file to write") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(dir + ".partial"); err == nil {
+		t.Error("something was left beside it")
+	}
+}
+
 func TestWriteFileKeepsAPipeAPipe(t *testing.T) {
 	path := t.TempDir() + "/fifo"
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

@@ -20,7 +20,11 @@ func WriteFile(stdout io.Writer, path string, write func(io.Writer) error) error
 		}
 		return buf.Flush()
 	}
-	if about, err := os.Stat(path); err == nil && !about.Mode().IsRegular() && !about.IsDir() {
+	switch about, err := os.Stat(path); {
+	case err != nil || about.Mode().IsRegular():
+	case about.IsDir():
+		return Usagef("%s is a folder, expected a file to write", path)
+	default:
 		return writeInPlace(path, write)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

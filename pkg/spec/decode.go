@@ -263,9 +263,19 @@ func (t *tree) describe() string {
 		return "nothing"
 	}
 	if s, ok := t.scalar.(string); ok {
-		return strconv.Quote(s)
+		return strconv.Quote(shortened(s))
 	}
-	return fmt.Sprint(t.text)
+	return shortened(fmt.Sprint(t.text))
+}
+
+// shownLength is how much of a value a message repeats: a file that is no YAML is one value.
+const shownLength = 60
+
+func shortened(text string) string {
+	if short := []rune(text); len(short) > shownLength {
+		return string(short[:shownLength]) + "…"
+	}
+	return text
 }
 
 func join(path, key string) string {
