@@ -57,21 +57,22 @@ func prepare(commands []*cli.Command) {
 		if len(c.Subcommands) == 0 {
 			c.Flags = append(c.Flags, commonFlags()...)
 		} else if c.Action == nil {
-			c.Action = chooseAmong(c.Subcommands)
+			c.Before = oneOf(c.Subcommands)
 		}
 		addEnvTwins(c.Flags)
 		prepare(c.Subcommands)
 	}
 }
 
-// chooseAmong is what a command does that only holds others: urfave/cli itself would show
-// its help for any word, and call an unknown one a failure.
-func chooseAmong(commands []*cli.Command) cli.ActionFunc {
+// oneOf is the check of a command that only holds others: urfave/cli itself would call an
+// unknown one a failure of its help.
+func oneOf(commands []*cli.Command) cli.BeforeFunc {
 	return func(c *cli.Context) error {
-		if c.Args().Present() {
-			return unknownCommand(commands, c.Args().First())
+		name := c.Args().First()
+		if name == "" || slices.ContainsFunc(commands, func(c *cli.Command) bool { return c.HasName(name) }) {
+			return nil
 		}
-		return cli.ShowSubcommandHelp(c)
+		return unknownCommand(commands, name)
 	}
 }
 

@@ -56,7 +56,7 @@ func describeCommands(to []Command, path string, commands []*cli.Command) []Comm
 			continue
 		}
 		name := strings.TrimSpace(path + " " + c.Name)
-		if len(c.Subcommands) == 0 { // else it only holds others
+		if c.Action != nil { // else it only holds others
 			to = append(to, Command{
 				Name:        name,
 				Arguments:   c.ArgsUsage,
