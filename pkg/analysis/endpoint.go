@@ -21,8 +21,11 @@ func experimentIn(dir string) (spec.Experiment, error) {
 		return e, err
 	}
 	found, foundErr := measuredIn(dir)
-	if foundErr != nil || len(found) == 0 {
-		return e, errors.Join(err, foundErr)
+	switch {
+	case foundErr != nil:
+		return e, foundErr
+	case len(found) == 0:
+		return e, err
 	}
 	return experimentOf(found), nil
 }
@@ -58,6 +61,10 @@ func measuredIn(dir string) ([]endpointCell, error) {
 		}
 		if err := decode(m.Stack, path+": stack", &of); err != nil {
 			return nil, err
+		}
+		place := filepath.Join(dir, "cells", m.Arm, fmt.Sprintf("t%d", m.Trial))
+		if found := filepath.Dir(path); found != place {
+			return nil, fmt.Errorf("%s is trial %d of arm %s, expected it in %s: bg-load run --arm NAME --trial K names a cell", found, m.Trial, m.Arm, place)
 		}
 		if m.arm = of.Arm; len(all) > 0 && m.Experiment != all[0].Experiment {
 			return nil, fmt.Errorf("%s: it was measured with profile %q, others with %q", path, m.Experiment, all[0].Experiment)
