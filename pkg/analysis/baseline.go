@@ -53,8 +53,8 @@ type Bound struct {
 // finding is OK when the medians differ by at most the bound, as a share of the older one, or
 // by what chance explains where they are counts. What only one of them has is never OK; a
 // metric that is null in both is skipped.
-// A metric that an arm has in neither is left out, unless no arm has it; an arm that has none at
-// all is skipped by name. Of several earlier
+// A metric that an arm has in neither is left out, unless no arm has it; an arm whose trials
+// are all INVALID is skipped by name. Of several earlier
 // results each gives one value, its median.
 func CompareWithBaseline(baseline []Results, current Results, metrics []string, bound Bound) []Finding {
 	var findings []Finding
@@ -89,8 +89,8 @@ func CompareWithBaseline(baseline []Results, current Results, metrics []string, 
 			}
 			findings = append(findings, f)
 		}
-		if len(findings) == compared {
-			findings = append(findings, Finding{Arm: old.name, Skipped: true, Reason: nothingOf(current.Arms[i])})
+		if a := current.Arms[i]; len(findings) == compared && a.Trials == 0 && a.Invalid > 0 {
+			findings = append(findings, Finding{Arm: old.name, Skipped: true, Reason: "no metric in both: INVALID in " + Plural(a.Invalid, "trial")})
 		}
 	}
 	for _, a := range current.Arms {
@@ -105,14 +105,6 @@ func CompareWithBaseline(baseline []Results, current Results, metrics []string, 
 		}
 	}
 	return findings
-}
-
-// nothingOf says why an arm has none of the metrics that are compared.
-func nothingOf(a ArmResult) string {
-	if a.Invalid > 0 && a.Trials == 0 {
-		return "no metric in both: INVALID in " + Plural(a.Invalid, "trial")
-	}
-	return "no metric in both"
 }
 
 // earlierArm is an arm as one or more earlier results have it.
