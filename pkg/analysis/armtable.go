@@ -29,7 +29,7 @@ var armColumns = []struct {
 // sweep set, and the metrics under keys. What does not exist is empty.
 func WriteArms(w io.Writer, r Results, keys []string) error {
 	for _, key := range keys {
-		if !slices.ContainsFunc(r.Arms, func(a ArmResult) bool { _, ok := a.Metrics[key]; return ok }) {
+		if !anyHas([]Results{r}, key) {
 			return fmt.Errorf("metric %s: no arm has it, expected a key such as %s", key, r.anyKey())
 		}
 	}
