@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -32,20 +31,13 @@ func endpointFlags() []ucli.Flag {
 // bg-deploy, too, where it is a name.
 func toEndpoint(c *ucli.Context, env cli.Env) bool {
 	name := slices.Contains([]string{spec.TargetModel, spec.TargetLocal, spec.TargetKube}, c.String("target"))
-	return c.IsSet("batch-url") || c.IsSet("target") && (!name || typed(c, env, "target"))
-}
-
-// typed says that a flag stands on the command line. What the environment has, for other
-// tools or from bg-deploy exec, contradicts nothing.
-func typed(c *ucli.Context, env cli.Env, name string) bool {
-	_, inherited := env.LookupEnv("BG_" + strings.ToUpper(name))
-	return c.IsSet(name) && !inherited
+	return c.IsSet("batch-url") || c.IsSet("target") && (!name || cli.Typed(c, env, "target"))
 }
 
 // onlyOfEndpoints refuses flags that a stack has no use for.
 func onlyOfEndpoints(c *ucli.Context, env cli.Env) error {
 	for _, name := range []string{"model", "plain", "profile", "set", "trial"} {
-		if typed(c, env, name) {
+		if cli.Typed(c, env, name) {
 			return fmt.Errorf("--%s: found it without --target or --batch-url, expected it with one of them", name)
 		}
 	}
@@ -72,7 +64,7 @@ func readEndpoint(c *ucli.Context, env cli.Env) (load.Endpoint, *inputs.Set, err
 		*u.to = base
 	}
 	switch {
-	case typed(c, env, "stack") || typed(c, env, "experiment"):
+	case cli.Typed(c, env, "stack") || cli.Typed(c, env, "experiment"):
 		return e, nil, errors.New("--target: found --stack or --experiment too, expected either")
 	case c.String("shard") != "":
 		return e, nil, errors.New("--shard: found it with --target or --batch-url, expected it with --stack")
@@ -82,7 +74,7 @@ func readEndpoint(c *ucli.Context, env cli.Env) (load.Endpoint, *inputs.Set, err
 	var err error
 	if c.IsSet("inputs") {
 		for _, name := range []string{"profile", "set", "trial"} {
-			if typed(c, env, name) {
+			if cli.Typed(c, env, name) {
 				return e, nil, fmt.Errorf("--inputs: found --%s too, expected either: inputs have a profile and a trial", name)
 			}
 		}

@@ -88,10 +88,11 @@ func replay(c *ucli.Context, env cli.Env) error {
 			printVerdict(env.Stderr, h)
 		}
 	}
-	if o.Stack.Target == spec.TargetModel {
-		keepToOneCore(env)
+	if o.Stack.Target != spec.TargetModel {
+		return load.Run(c.Context, o)
 	}
-	if o.Stack.Target != spec.TargetModel || c.String("stack") != "" || c.String("output") == "-" {
+	keepToOneCore(env)
+	if c.String("stack") != "" || c.String("output") == "-" {
 		return load.Run(c.Context, o)
 	}
 	return load.RunWhole(c.Context, o, c.String("output"))

@@ -115,15 +115,22 @@ func requireFlags(c *cli.Command) {
 	}
 }
 
-// envTwin is the environment variable of a flag.
-func envTwin(f cli.Flag) string {
-	return "BG_" + strings.ToUpper(strings.ReplaceAll(f.Names()[0], "-", "_"))
+// envTwin is the environment variable of the flag called name.
+func envTwin(name string) string {
+	return "BG_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+// Typed reports whether a flag stands on the command line, its variable being unset. What the
+// environment has, for other tools or from bg-deploy exec, contradicts nothing.
+func Typed(c *cli.Context, env Env, name string) bool {
+	_, inherited := env.LookupEnv(envTwin(name))
+	return c.IsSet(name) && !inherited
 }
 
 // addEnvTwins gives each flag its environment variable.
 func addEnvTwins(flags []cli.Flag) {
 	for _, f := range flags {
-		twin := envTwin(f)
+		twin := envTwin(f.Names()[0])
 		switch f := f.(type) {
 		case *cli.StringFlag:
 			f.EnvVars = append(f.EnvVars, twin)
