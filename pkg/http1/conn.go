@@ -161,13 +161,17 @@ func (c *conn) waits() bool {
 	return n == 0 && errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// rest lets go of what was read.
+// rest lets go of what was read. Behind what TLS has taken of the socket there may be the
+// start of another record, without which it could read no further one.
 func (c *conn) rest() {
 	c.piece = nil
-	c.socket.direct.release()
+	if c.tls == nil {
+		c.socket.direct.release()
+	}
 }
 
 func (c *conn) close() {
-	c.rest()
+	c.piece = nil
+	c.socket.direct.release()
 	c.net.Close()
 }

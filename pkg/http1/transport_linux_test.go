@@ -159,6 +159,16 @@ func TestARequestIsSentAgain(t *testing.T) {
 			p.say("HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
 			closed <- true
 		}, true},
+		"if the server has begun to say something": {"POST", "", func(p *talk, closed chan<- bool) {
+			p.say("HTTP/1.1 4")
+			closed <- true
+			<-p.late
+		}, true},
+		"not if the server ends the connection while it is sent": {"POST", "", func(p *talk, closed chan<- bool) {
+			closed <- true
+			p.Conn.Read(make([]byte, 1))
+			p.Conn.(*net.TCPConn).SetLinger(0)
+		}, false},
 		"not if the server has read it": {"POST", "", func(p *talk, closed chan<- bool) {
 			closed <- true
 			p.request()
