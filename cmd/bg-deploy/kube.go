@@ -13,6 +13,7 @@ import (
 	"bgbench/pkg/command"
 	"bgbench/pkg/deploy"
 	"bgbench/pkg/deploy/kube"
+	"bgbench/pkg/openai"
 )
 
 // cellFlags say what a cluster needs to know beside the arm.
@@ -27,6 +28,8 @@ func cellFlags() []ucli.Flag {
 		&ucli.StringSliceFlag{Name: "image", Usage: "another image: `NAME=REPOSITORY:TAG` or NAME=REPOSITORY@DIGEST"},
 		&ucli.BoolFlag{Name: "plain-http", Usage: "pull charts without TLS"},
 		&ucli.StringFlag{Name: "revision", Usage: "`COMMIT` of the model's repository"},
+		&ucli.StringFlag{Name: "model-token-file", Usage: "`FILE` with the token of Hugging Face for a gated model"},
+		&ucli.StringFlag{Name: "weights-path", Usage: "`DIR` of the nodes where model servers keep the model for later cells (default: each cell fetches it)"},
 		&ucli.IntFlag{Name: "gpus", Value: -1, Usage: "`N` GPUs of a replica (default: its tensorParallelSize; 0: an image that runs on CPUs)"},
 		&ucli.StringSliceFlag{Name: "node-selector", Usage: "`LABEL=VALUE` of the nodes of model servers"},
 		&ucli.StringSliceFlag{Name: "toleration", Usage: "`KEY` of a taint of nodes that model servers may be on"},
@@ -55,10 +58,15 @@ func cellOf(c *ucli.Context, plan deploy.Stack) (kube.Cell, error) {
 	}
 	o := kube.Options{
 		Mode: c.String("mode"), Pool: c.String("pool"), Namespace: c.String("namespace"), Prefix: c.String("namespace-prefix"), Trial: c.Int("trial"),
-		Versions: versions, Revision: c.String("revision"), GPUs: c.Int("gpus"),
+		Versions: versions, Revision: c.String("revision"), GPUs: c.Int("gpus"), WeightsPath: c.String("weights-path"),
 		StorageClass: c.String("storage-class"), VolumeSize: c.String("volume-size"), PrometheusURL: c.String("prometheus-url"),
 		Tolerations: list(c, "toleration"), Router: c.String("router"), GatewayClass: c.String("gateway-class"),
 		Registry: kube.Registry{PlainHTTP: c.Bool("plain-http")},
+	}
+	if path := c.String("model-token-file"); path != "" {
+		if o.ModelToken, err = openai.ReadSecret(path); err != nil {
+			return kube.Cell{}, cli.Usagef("--model-token-file: %w", err)
+		}
 	}
 	if o.NodeSelector, err = labels("node-selector", list(c, "node-selector")); err != nil {
 		return kube.Cell{}, err

@@ -43,9 +43,11 @@ func connection(c *ucli.Context, env cli.Env) (load.Connection, error) {
 		return to, cli.Usagef("--header: %w", err)
 	}
 	if path := c.String("api-key-file"); path != "" {
-		to.APIKey, err = load.ReadAPIKey(path)
+		if to.APIKey, err = openai.ReadSecret(path); err != nil {
+			err = fmt.Errorf("API key: %w", err)
+		}
 	} else if text, ok := env.LookupEnv("BG_API_KEY"); ok && text != "" {
-		if to.APIKey, err = load.ParseAPIKey(text); err != nil {
+		if to.APIKey, err = openai.ParseSecret(text); err != nil {
 			err = fmt.Errorf("BG_API_KEY: %w", err)
 		}
 	}

@@ -61,33 +61,17 @@ func ParseHeaders(lines []string) (http.Header, error) {
 			return nil, fmt.Errorf("header: found %q, expected NAME: VALUE", line)
 		case strings.EqualFold(name, "Authorization"):
 			return nil, errors.New("header: found Authorization, expected the API key in a file or in BG_API_KEY, where no list of processes shows it")
+		case slices.ContainsFunc(ownHeaders, func(own string) bool { return strings.EqualFold(name, own) }):
+			return nil, fmt.Errorf("header: found %s, which says how a message is sent and is the client's own, expected another one", name)
 		}
 		h.Add(name, value)
 	}
 	return h, nil
 }
 
-// ReadAPIKey reads the file of an API key.
-func ReadAPIKey(path string) (openai.Secret, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("API key: %w", err)
-	}
-	key, err := ParseAPIKey(string(text))
-	if err != nil {
-		return "", fmt.Errorf("API key: %s: %w", path, err)
-	}
-	return key, nil
-}
-
-// ParseAPIKey takes the blanks around a key off. Its errors do not tell the key.
-func ParseAPIKey(text string) (openai.Secret, error) {
-	text = strings.TrimSpace(text)
-	if text == "" || !httpguts.ValidHeaderFieldValue(text) {
-		return "", fmt.Errorf("found %d characters that are no key, expected one line", len(text))
-	}
-	return openai.Secret(text), nil
-}
+// ownHeaders are about a connection or the coding of a body. They would be dropped without a
+// word, or get answers that the client does not understand.
+var ownHeaders = []string{"Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Expect", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade"}
 
 // open makes the clients of a stack.
 func (c Connection) open(inferenceURL, batchURL string) (clients, error) {

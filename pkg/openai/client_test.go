@@ -533,22 +533,3 @@ func TestClientWorksWithATransportWithoutHooks(t *testing.T) {
 type transportFunc func(*http.Request) (*http.Response, error)
 
 func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func TestASecretDoesNotPrint(t *testing.T) {
-	key := Secret("k3y")
-	client := Client{APIKey: key}
-	text, err := key.MarshalText()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, printed := range []string{
-		fmt.Sprint(key), fmt.Sprintf("%s %q %v %#v", key, key, key, key), fmt.Sprintf("%+v", client.APIKey), key.LogValue().String(), string(text),
-	} {
-		if strings.Contains(printed, "k3y") || !strings.Contains(printed, redacted) {
-			t.Errorf("found %q", printed)
-		}
-	}
-	if s := Secret("").String(); s != "" {
-		t.Errorf("found %q for no secret", s)
-	}
-}

@@ -3,47 +3,14 @@ package openai
 import (
 	"context"
 	"crypto/tls"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"bgbench/pkg/http1"
 )
-
-// Secret is a text that prints as a placeholder: an API key in a log line or an
-// error must not be possible by accident.
-type Secret string
-
-const redacted = "[redacted]"
-
-// String hides the secret.
-func (s Secret) String() string {
-	if s == "" {
-		return ""
-	}
-	return redacted
-}
-
-// GoString hides the secret from %#v.
-func (s Secret) GoString() string { return `"` + s.String() + `"` }
-
-// LogValue hides the secret from log/slog.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
-
-// MarshalText hides the secret from JSON and YAML.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// hideIn blots the secret out of a text: servers repeat wrong keys in messages.
-func (s Secret) hideIn(text string) string {
-	if s == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, string(s), redacted)
-}
 
 // Dialling configures the connections of a client that measures.
 type Dialling struct {

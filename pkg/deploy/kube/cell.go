@@ -3,12 +3,14 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"bgbench/pkg/cli"
 	"bgbench/pkg/deploy"
+	"bgbench/pkg/openai"
 	"bgbench/pkg/spec"
 )
 
@@ -33,6 +35,10 @@ type Options struct {
 	GPUs         int
 	NodeSelector map[string]string // of the model servers
 	Tolerations  []string          // keys of taints of nodes that the model servers may be on
+	// WeightsPath is the folder of a node in which its model servers keep what they fetch of
+	// a model's repository, for the next cell; empty: each pod fetches all of it.
+	WeightsPath string
+	ModelToken  openai.Secret // for a gated model
 
 	Router       string // standalone when empty, or gateway
 	GatewayClass string // with gateway; istio when empty
@@ -83,6 +89,7 @@ const (
 	asyncRelease       = "llm-d-async"
 	asyncPort          = 9090
 	secretName         = "batch-gateway-secrets"
+	tokenSecretName    = "hf-token"
 	filesVolume        = "batch-gateway-files"
 	inputsVolume       = "benchmark-inputs"
 	resultsVolume      = "benchmark-results"
@@ -119,6 +126,12 @@ func NewCell(plan deploy.Stack, o Options) (Cell, error) {
 	if o.Pool == PoolKServe && o.Mode != ModeGPU {
 		return Cell{}, cli.WithHint(fmt.Errorf("--pool: found %s in mode %s, expected it in mode %s: the presets of KServe are those of vLLM", o.Pool, o.Mode, ModeGPU),
 			"--mode gpu; with --gpus 0 its image runs on CPUs")
+	}
+	if o.WeightsPath != "" && !path.IsAbs(o.WeightsPath) {
+		return Cell{}, fmt.Errorf("--weights-path: found %q, expected an absolute path on the nodes", o.WeightsPath)
+	}
+	if o.WeightsPath != "" && o.Mode != ModeGPU {
+		return Cell{}, fmt.Errorf("--weights-path: found it in mode %s, expected mode %s: the simulator loads nothing", o.Mode, ModeGPU)
 	}
 	if o.Router == "" {
 		o.Router = RouterStandalone

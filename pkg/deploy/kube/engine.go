@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -26,6 +27,15 @@ func (c Cell) engine() ([]runtime.Object, error) {
 		pod.Volumes = []corev1.Volume{{Name: "shm", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}}}
 		pod.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "shm", MountPath: "/dev/shm"}}
 	}
+	if c.WeightsPath != "" {
+		// A claim would go with the cell's namespace, and the weights with it.
+		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "weights", VolumeSource: corev1.VolumeSource{
+			HostPath: &corev1.HostPathVolumeSource{Path: c.WeightsPath, Type: ptr(corev1.HostPathDirectoryOrCreate)},
+		}})
+		server := &pod.Containers[0]
+		server.VolumeMounts = append(server.VolumeMounts, corev1.VolumeMount{Name: "weights", MountPath: weightsMount})
+		server.Env = append(server.Env, corev1.EnvVar{Name: "HF_HOME", Value: weightsMount})
+	}
 	before := service(engineName, servicePort("modelserver", enginePort))
 	if c.Pool == PoolKServe {
 		pool, err := c.llmInferenceService(pod)
@@ -33,6 +43,24 @@ func (c Cell) engine() ([]runtime.Object, error) {
 	}
 	return []runtime.Object{c.deployment(engineName, c.Plan.Arm.Engine.Replicas, pod), before}, nil
 }
+
+// keyToken is the key of the model's token in its Secret.
+const keyToken = "token"
+
+// tokenPlaceholder stands in what is rendered for the token that up is given.
+const tokenPlaceholder = "GIVEN-AT-UP"
+
+// tokenSecret has the token with which model servers fetch a gated model.
+func (c Cell) tokenSecret(token string) *corev1.Secret {
+	return &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Name: tokenSecretName},
+		StringData: map[string]string{keyToken: token},
+	}
+}
+
+// weightsMount is where the files of a model's repository are in a model server's pod.
+const weightsMount = "/weights"
 
 // modelServer is the container that serves the model.
 func (c Cell) modelServer() corev1.Container {
@@ -72,7 +100,7 @@ func (c Cell) vllm() corev1.Container {
 		Command: []string{"vllm", "serve"},
 		Args:    args,
 		Env: []corev1.EnvVar{{Name: "HF_TOKEN", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: "hf-token"}, Key: "token", Optional: ptr(true),
+			LocalObjectReference: corev1.LocalObjectReference{Name: tokenSecretName}, Key: keyToken, Optional: ptr(true),
 		}}}},
 	}
 	if c.GPUs > 0 {

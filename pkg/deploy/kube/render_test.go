@@ -90,11 +90,16 @@ func TestAPoolOnGPUsIsAMatterOfParameters(t *testing.T) {
 		Mode: ModeGPU, GPUs: -1, Revision: "0123456789abcdef0123456789abcdef01234567",
 		NodeSelector: map[string]string{"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}, StorageClass: "fast-rwx",
 		MonitorLabels: map[string]string{"release": "prometheus"},
+		WeightsPath:   "/mnt/models", ModelToken: "hf_of_nobody",
 	}, "engine.tensorParallelSize=4", "engine.replicas=2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "gpu", render(t, cell))
+	page := render(t, cell)
+	golden(t, "gpu", page)
+	if strings.Contains(page, "hf_of_nobody") {
+		t.Error("what is rendered shows the token of the model")
+	}
 }
 
 func TestARouterBehindAGatewayIsAMatterOfAParameter(t *testing.T) {
@@ -131,6 +136,10 @@ func TestWhatAClusterCannotHonourIsRefused(t *testing.T) {
 		"another pool":   {"s2-ungated", Options{Pool: "ray"}, nil, `--pool: found "ray", expected deployment or kserve`},
 		"presets of vLLM around another server": {"s2-ungated", Options{Pool: PoolKServe}, nil,
 			"--pool: found kserve in mode sim, expected it in mode gpu: the presets of KServe are those of vLLM"},
+		"weights in a folder of whichever directory": {"s2-ungated", Options{Mode: ModeGPU, WeightsPath: "models"}, nil,
+			`--weights-path: found "models", expected an absolute path on the nodes`},
+		"weights for a simulator": {"s2-ungated", Options{WeightsPath: "/mnt/models"}, nil,
+			"--weights-path: found it in mode sim, expected mode gpu"},
 		"another mode": {"s2-ungated", Options{Mode: "tpu"}, nil, `--mode: found "tpu", expected sim or gpu`},
 		"a namespace that is no name": {"s2-ungated", Options{Namespace: "My_Cell"}, nil,
 			`--namespace: found "My_Cell", expected up to 63 lower-case letters, digits and -`},

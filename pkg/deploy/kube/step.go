@@ -23,6 +23,9 @@ func (c Cell) Steps() ([]Step, error) {
 		b.step("stores", c.redis()...)
 		b.step("stores", c.postgresql()...)
 	}
+	if c.Mode == ModeGPU && c.ModelToken != "" {
+		b.step("secret of the model", c.tokenSecret(tokenPlaceholder))
+	}
 	b.step("volumes", c.volumes()...)
 	pool, err := c.engine()
 	if err != nil {

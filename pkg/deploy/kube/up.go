@@ -117,6 +117,10 @@ func (c *Cluster) applyStep(ctx context.Context, cell Cell, s Step) error {
 				return err
 			}
 			continue
+		case o.GetKind() == "Secret" && o.GetName() == tokenSecretName:
+			if err := unstructured.SetNestedField(o.Object, string(cell.ModelToken), "stringData", keyToken); err != nil {
+				return fmt.Errorf("secret %s/%s: %w", cell.Namespace, tokenSecretName, err)
+			}
 		case o.GroupVersionKind().Group == legacyObjective && !c.serves(o.GroupVersionKind()):
 			continue // the endpoint picker reads the new group
 		}
