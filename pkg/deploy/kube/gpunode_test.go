@@ -4,6 +4,7 @@ package kube
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -127,6 +129,7 @@ func TestAPoolOnGPUsWaitsForANodeIsScheduledThereAndGoesAgain(t *testing.T) {
 	root, c := admin(t), account(t)
 	cell := cellFor(t, "s0-interactive-only", asked{namespace: "gpu", options: Options{
 		GPUs: 4, Revision: "0123456789abcdef", NodeSelector: map[string]string{"gpu": "h100"}, Tolerations: []string{"test-only"},
+		ModelToken: "hf_of_nobody", WeightsPath: "/mnt/models",
 	}})
 	tearDown(t, c, cell.Namespace)
 	ctx := within(t, 10*time.Minute)
@@ -146,6 +149,13 @@ func TestAPoolOnGPUsWaitsForANodeIsScheduledThereAndGoesAgain(t *testing.T) {
 	}
 	if asks := server.Spec.Containers[0].Resources.Limits["nvidia.com/gpu"]; asks.Value() != 4 {
 		t.Errorf("the pod asks for %s GPUs, expected 4", asks.String())
+	}
+	secret, err := c.get(ctx, kindSecret, cell.Namespace, tokenSecretName)
+	if err != nil || secret == nil {
+		t.Fatalf("found no secret %s: %v", tokenSecretName, err)
+	}
+	if kept, _, _ := unstructured.NestedString(secret.Object, "data", keyToken); kept != base64.StdEncoding.EncodeToString([]byte("hf_of_nobody")) {
+		t.Errorf("the secret of the model has %q, expected the token that up was given", kept)
 	}
 	node.run()
 	if err := <-up; err != nil {
