@@ -136,6 +136,9 @@ func (c *Client) Stream(ctx context.Context, call Call, observer Observer) (r Re
 	switch {
 	case resp.StatusCode != http.StatusOK:
 		c.refusal(ctx, &r, resp, answer)
+	case !readable(resp.Header):
+		r.Status, r.DoneAt = record.StatusProtocolError, c.now()
+		r.Error = shorten("found an answer in content encoding " + resp.Header.Get("Content-Encoding") + ", which was not asked for")
 	case kind == "application/json":
 		c.whole(ctx, &r, answer)
 	default:
@@ -165,6 +168,13 @@ func (c *Client) follow(ctx context.Context, cancel func(), r *Result, body *ans
 	case reader.stream.sawDone:
 		drain(body, cancel)
 	}
+}
+
+// readable reports whether an answer is not compressed: the time of a chunk that comes by way
+// of a compressor would be that of the compressor.
+func readable(header http.Header) bool {
+	encoding := header.Get("Content-Encoding")
+	return encoding == "" || strings.EqualFold(encoding, "identity")
 }
 
 // watched is who hears of chunks: the observer, and the watchdog where there is one.
@@ -304,6 +314,9 @@ func prepare(req *http.Request, key Secret, headers ...http.Header) {
 		for name, values := range h {
 			req.Header[http.CanonicalHeaderKey(name)] = values
 		}
+	}
+	if host := req.Header.Get("Host"); host != "" { // which net/http takes from elsewhere
+		req.Host = host
 	}
 }
 

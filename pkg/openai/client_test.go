@@ -533,3 +533,40 @@ func TestClientWorksWithATransportWithoutHooks(t *testing.T) {
 type transportFunc func(*http.Request) (*http.Response, error)
 
 func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestAnAnswerThatIsCompressedUnaskedIsRefused(t *testing.T) {
+	for encoding, want := range map[string]string{
+		"gzip": record.StatusProtocolError, "br": record.StatusProtocolError, "identity": record.StatusOK, "": record.StatusOK,
+	} {
+		url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if asked := r.Header["Accept-Encoding"]; asked != nil {
+				t.Errorf("found Accept-Encoding %q, expected none", asked)
+			}
+			w.Header().Set("Content-Encoding", encoding)
+			stream(w, role, content("a", 1), length, "[DONE]")
+		})
+		for name, client := range map[string]*http.Client{"http1": NewStreamClient(Dialling{}), "net/http": NewHTTPClient(Dialling{})} {
+			r := (&Client{BaseURL: url, HTTP: client}).Stream(t.Context(), Call{}, nil)
+			if r.Status != want || r.DoneAt.IsZero() || want != record.StatusOK && r.Error != "found an answer in content encoding "+encoding+", which was not asked for" {
+				t.Errorf("%q by %s: found %s %q, expected %s", encoding, name, r.Status, r.Error, want)
+			}
+			client.CloseIdleConnections()
+		}
+	}
+}
+
+func TestAHostAmongTheHeadersIsTheHostOfTheRequest(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Host != "model.example" {
+			t.Errorf("found host %s", r.Host)
+		}
+		stream(w, role, content("a", 1), length, "[DONE]")
+	})
+	header := http.Header{"Host": {"model.example"}}
+	for _, client := range []*http.Client{NewStreamClient(Dialling{}), NewHTTPClient(Dialling{})} {
+		if r := (&Client{BaseURL: url, HTTP: client, Header: header}).Stream(t.Context(), Call{}, nil); r.Status != record.StatusOK {
+			t.Errorf("found %s %q", r.Status, r.Error)
+		}
+		client.CloseIdleConnections()
+	}
+}

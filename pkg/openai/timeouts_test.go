@@ -26,6 +26,17 @@ func TestEveryTimeoutHasItsWord(t *testing.T) {
 		w.(http.Flusher).Flush()
 		hang(w, r)
 	}
+	halfAHeader := func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Ty")
+		io.Copy(io.Discard, conn) // until the client is gone
+	}
 	roleOnly := func(w http.ResponseWriter, r *http.Request) { hang(w, r, role) }
 	oneToken := func(w http.ResponseWriter, r *http.Request) { hang(w, r, role, content("a", 1)) }
 	finished := func(w http.ResponseWriter, r *http.Request) { hang(w, r, role, content("a", 1), length) }
@@ -41,6 +52,7 @@ func TestEveryTimeoutHasItsWord(t *testing.T) {
 		chunks   int
 	}{
 		"no headers":                         {silent, Timeouts{Headers: short, FirstToken: long, Idle: long}, "headers timeout after 30ms", 0},
+		"half a header":                      {halfAHeader, Timeouts{Headers: short}, "headers timeout after 30ms", 0},
 		"no headers, bounded by first token": {silent, Timeouts{FirstToken: short}, "first token timeout after 30ms", 0},
 		"headers and no event":               {headersOnly, Timeouts{Headers: long, FirstToken: short, Idle: long}, "first token timeout after 30ms", 0},
 		"an empty role chunk is no token":    {roleOnly, Timeouts{Headers: long, FirstToken: short, Idle: short}, "first token timeout after 30ms", 0},
