@@ -47,6 +47,12 @@ func (a *Attempt) Content(t kernel.Time, n int) {
 	a.ChunkTokens = append(a.ChunkTokens, int32(n))
 }
 
+// Together notes a content chunk of n tokens that arrived with the one before it.
+func (a *Attempt) Together(n int) {
+	a.ChunkGaps = append(a.ChunkGaps, 0)
+	a.ChunkTokens = append(a.ChunkTokens, int32(n))
+}
+
 // Stamp is an instant on the kernel's clock that may not have come.
 type Stamp struct {
 	Time kernel.Time

@@ -48,6 +48,7 @@ type observed struct {
 	epoch time.Time
 	lists *chunkLists
 	own   *chunkList // that of lists in which the chunks stand meanwhile, nil before the first
+	last  time.Time  // of a chunk
 	a     Attempt
 }
 
@@ -63,6 +64,11 @@ func (o *observed) Chunk(at time.Time, tokens int) {
 		o.own = o.lists.take()
 		o.a.ChunkGaps, o.a.ChunkTokens = o.own.gaps, o.own.tokens
 	}
+	if at == o.last { // one read brought both (BenchmarkClientPerToken)
+		o.a.Together(tokens)
+		return
+	}
+	o.last = at
 	o.a.Content(at.Sub(o.epoch), tokens)
 }
 

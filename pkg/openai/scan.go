@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -245,17 +246,17 @@ func (s *chunkScanner) str() []byte {
 		return nil
 	}
 	from := s.pos
-	s.plain()
+	ascii := s.plain()
 	value := s.data[from:s.pos]
 	switch {
 	case s.take('"'):
 	case s.pos < len(s.data) && s.data[s.pos] == '\\':
-		value = s.escaped(value)
+		value, ascii = s.escaped(value), false
 	default:
 		s.bad = true
 		return nil
 	}
-	if !utf8.Valid(value) {
+	if !ascii && !utf8.Valid(value) {
 		s.bad = true // encoding/json puts U+FFFD in place of each broken byte
 	}
 	return value
@@ -490,24 +491,32 @@ func (s *chunkScanner) word(w string) {
 	s.pos += len(w)
 }
 
-// plain steps over the bytes of a string that stand for themselves, eight at a
-// time while none of the eight is a quote, a backslash or a control character.
-func (s *chunkScanner) plain() {
+// plain steps over the bytes of a string that stand for themselves, eight at a time while
+// there are eight, and reports whether all of them are ASCII.
+func (s *chunkScanner) plain() (ascii bool) {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	data, i := s.data, s.pos
+	seen := uint64(0)
 	for ; i+8 <= len(data); i += 8 {
 		w := binary.LittleEndian.Uint64(data[i:])
 		quote, slash := w^ones*'"', w^ones*'\\'
 		// A byte below n borrows from its top bit when n is taken off it; &^w leaves out
-		// bytes that had their top bit set before.
-		if ((w-ones*0x20)|(quote-ones)|(slash-ones))&^w&tops != 0 {
-			break
+		// bytes that had their top bit set before. The first byte that is marked is a quote,
+		// a backslash or a control character; those after it may not be.
+		if special := ((w - ones*0x20) | (quote - ones) | (slash - ones)) &^ w & tops; special != 0 {
+			top := bits.TrailingZeros64(special)
+			s.pos = i + top/8
+			return (seen|w&(1<<(top-7)-1))&tops == 0
 		}
+		seen |= w
 	}
+	rest := byte(0)
 	for i < len(data) && plainText[data[i]] {
+		rest |= data[i]
 		i++
 	}
 	s.pos = i
+	return seen&tops == 0 && rest < utf8.RuneSelf
 }
 
 func (s *chunkScanner) space() {
