@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"bgbench/pkg/analysis"
@@ -120,39 +119,6 @@ func (s study) cellDetails() []cellDetail {
 		}
 	}
 	return details
-}
-
-// shownWarnings is how many warnings stand open: more would push the answer off the screen.
-const shownWarnings = 6
-
-// notices are the warnings of a page: those that stand open, and the rest, folded.
-type notices struct{ First, Rest []string }
-
-// fold keeps all open where only one would be left to fold.
-func fold(warnings []string) notices {
-	if len(warnings) <= shownWarnings+1 {
-		return notices{First: warnings}
-	}
-	return notices{First: warnings[:shownWarnings], Rest: warnings[shownWarnings:]}
-}
-
-// warnings are the warnings of the results, each with the cell that it is about.
-func (s study) warnings() []string {
-	var texts []string
-	for _, w := range s.Results.Warnings {
-		if strings.HasPrefix(w.Message, "INVALID: ") {
-			continue // the failed checks say the same
-		}
-		text := prose(w.Message)
-		switch {
-		case w.Arm != "" && w.Trial > 0:
-			text = fmt.Sprintf("%s, trial %d: %s", label(w.Arm), w.Trial, text)
-		case w.Arm != "":
-			text = label(w.Arm) + ": " + text
-		}
-		texts = append(texts, text)
-	}
-	return texts
 }
 
 func instant(t time.Time) string {
