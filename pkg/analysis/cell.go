@@ -133,7 +133,7 @@ func (c *cell) result(dir string) (CellResult, error) {
 		StartedAt: c.start, EndedAt: c.meta.EndedAt, Clock: c.meta.Clock,
 		Bands: c.bands, Phases: c.phases, Jobs: []JobSummary{},
 		Batch:      c.batch(),
-		Curves:     append(c.rows.curves(c.jobs, c.start), c.rows.load.curves(c.start)...),
+		Curves:     append(c.curves(), c.rows.load.curves(c.start)...),
 		Checks:     c.checks(mechanisms),
 		Mechanisms: mechanisms,
 		Tokens:     c.tokens(), TokenCounts: c.rows.tokenCounts(),

@@ -31,28 +31,28 @@ const jobsSource = "jobs"
 const maxPoints = 600
 
 // curves draws the progress of the jobs and the series of the servers.
-func (r *rows) curves(jobs []*jobHistory, start time.Time) []Curve {
+func (c *cell) curves() []Curve {
 	out := []Curve{}
-	for _, h := range jobs {
+	for _, h := range c.jobs {
 		points := make([][2]float64, len(h.seen))
 		for i, o := range h.seen {
-			points[i] = point(o.at.Sub(start), float64(o.completed))
+			points[i] = point(o.at.Sub(c.start), float64(o.completed))
 		}
 		out = append(out, Curve{Name: "job:" + h.name, Source: jobsSource, Unit: "requests", Points: Decimate(points, maxPoints)})
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(curveUnits)) {
-		tracks := r.find(name, start)
+		tracks := c.tracks(name)
 		for _, t := range tracks {
 			points := make([][2]float64, len(t.at))
 			for i, at := range t.at {
 				points[i] = point(seconds(at), t.values[i])
 			}
-			c := Curve{Name: name, Source: t.source, Unit: curveUnits[name], Points: Decimate(points, maxPoints)}
+			curve := Curve{Name: name, Source: t.source, Unit: curveUnits[name], Points: Decimate(points, maxPoints)}
 			if apart := telling(t, tracks); apart != "" {
-				c.Source += " " + apart
+				curve.Source += " " + apart
 			}
-			out = append(out, c)
+			out = append(out, curve)
 		}
 	}
 	return out

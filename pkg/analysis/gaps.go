@@ -2,7 +2,10 @@ package analysis
 
 import (
 	"iter"
+	"maps"
 	"math"
+	"slices"
+	"sort"
 )
 
 // gaps collects inter-token latencies: one for each output token, so that a run may have
@@ -33,6 +36,9 @@ type pile struct {
 // fewLows take no more memory as a list than as counts.
 const fewLows = 1 << (lowBits - 1)
 
+// firstLows is how long a list is at first.
+const firstLows = 16
+
 func (g *gaps) add(values []float32) {
 	g.n += len(values)
 	for _, v := range values {
@@ -44,14 +50,22 @@ func (g *gaps) add(values []float32) {
 		}
 		p := &octave[bits>>lowBits&(piles-1)]
 		p.n++
-		if p.counts != nil {
+		switch {
+		case p.counts != nil:
 			p.count(uint16(bits))
-		} else if p.lows = append(p.lows, uint16(bits)); p.n >= fewLows {
+		case p.n >= fewLows:
 			p.counts, p.more = new([1 << lowBits]uint8), make(map[uint16]int)
 			for _, low := range p.lows {
 				p.count(low)
 			}
+			p.count(uint16(bits))
 			p.lows = nil
+		default:
+			if len(p.lows) == cap(p.lows) {
+				// Growing by a quarter, as append does, copied each list four times.
+				p.lows = slices.Grow(p.lows, max(firstLows, cap(p.lows)))
+			}
+			p.lows = append(p.lows, uint16(bits))
 		}
 	}
 }
@@ -62,41 +76,22 @@ func (p *pile) count(low uint16) {
 	}
 }
 
-// all yields the low bits in rising order, and how often they were seen.
-func (p *pile) all() iter.Seq2[uint16, int] {
-	return func(yield func(uint16, int) bool) {
-		for _, low := range p.lows {
-			if !yield(low, 1) {
-				return
-			}
-		}
-		if p.counts == nil {
-			return
-		}
-		for low, n := range p.counts {
-			times := int(n)
-			if len(p.more) > 0 {
-				times += p.more[uint16(low)] << 8
-			}
-			if times > 0 && !yield(uint16(low), times) {
-				return
-			}
-		}
-	}
-}
-
-// sorted is the values in rising order.
+// sorted is the values in rising order; there must come no more.
 func (g *gaps) sorted() risingGaps {
+	rising := risingGaps{n: g.n}
 	var room []uint16
-	for _, p := range g.piles() {
+	start := 0
+	for high, p := range g.piles() {
 		if len(p.lows) > cap(room) {
 			room = make([]uint16, fewLows)
 		}
 		if sorted := radixSorted(p.lows, room[:len(p.lows)]); len(sorted) > 0 {
 			copy(p.lows, sorted)
 		}
+		rising.piles = append(rising.piles, risingPile{p, high, start, slices.Sorted(maps.Keys(p.more))})
+		start += p.n
 	}
-	return risingGaps{g}
+	return rising
 }
 
 // piles yields the parts that are not empty in rising order, and the bits that the
@@ -117,31 +112,66 @@ func (g *gaps) piles() iter.Seq2[uint32, *pile] {
 }
 
 // risingGaps are gaps whose lists are sorted.
-type risingGaps struct{ of *gaps }
+type risingGaps struct {
+	n     int
+	piles []risingPile
+}
 
-func (r risingGaps) len() int { return r.of.n }
+// risingPile is a pile in its place among the others.
+type risingPile struct {
+	*pile
+	high  uint32   // the bits that its numbers share
+	start int      // how many gaps are in the piles before it
+	often []uint16 // of more, in rising order
+}
+
+// all yields the low bits in rising order, and how often they were seen.
+func (p risingPile) all() iter.Seq2[uint16, int] {
+	return func(yield func(uint16, int) bool) {
+		for _, low := range p.lows {
+			if !yield(low, 1) {
+				return
+			}
+		}
+		if p.counts == nil {
+			return
+		}
+		often := p.often
+		for low, n := range p.counts {
+			times := int(n)
+			if len(often) > 0 && often[0] == uint16(low) {
+				times += p.more[often[0]] << 8
+				often = often[1:]
+			}
+			if times > 0 && !yield(uint16(low), times) {
+				return
+			}
+		}
+	}
+}
+
+func (r risingGaps) len() int { return r.n }
 
 func (r risingGaps) at(i int) float64 {
-	for high, p := range r.of.piles() {
-		if i >= p.n {
-			i -= p.n
-			continue
+	p := r.piles[sort.Search(len(r.piles), func(k int) bool { return r.piles[k].start > i })-1]
+	i -= p.start
+	if p.counts == nil {
+		return gapOf(p.high, p.lows[i])
+	}
+	for low, times := range p.all() {
+		if i < times {
+			return gapOf(p.high, low)
 		}
-		for low, times := range p.all() {
-			if i < times {
-				return gapOf(high, low)
-			}
-			i -= times
-		}
+		i -= times
 	}
 	panic("analysis: found fewer gaps than were counted")
 }
 
 func (r risingGaps) sum() float64 {
 	var sum float64
-	for high, p := range r.of.piles() {
+	for _, p := range r.piles {
 		for low, times := range p.all() {
-			gap := gapOf(high, low)
+			gap := gapOf(p.high, low)
 			for range times {
 				sum += gap
 			}

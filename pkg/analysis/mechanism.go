@@ -67,7 +67,15 @@ func (c *cell) evicts() bool {
 	return r.Kind == spec.RouterEPP && (r.Eviction || r.Config != "" && len(c.tracks(metricEvictions)) > 0)
 }
 
-func (c *cell) tracks(metric string) []track { return c.rows.find(metric, c.start) }
+// tracks are the series of a metric, which many ask for and nobody changes.
+func (c *cell) tracks(metric string) []track {
+	found, ok := c.rows.tracks[metric]
+	if !ok {
+		found = c.rows.find(metric, c.start)
+		c.rows.tracks[metric] = found
+	}
+	return found
+}
 
 // measuredTime reaches from the first measured band to the last.
 func (c *cell) measuredTime() span {

@@ -92,17 +92,17 @@ func (p *phaseRows) summary(key phaseClass, window float64, slo *spec.SLO, end t
 	if ok > 0 {
 		none = "no row has it"
 	}
-	ttft := p.ttft.sorted()
+	ttft, itl := p.ttft.sorted(), p.itl.sorted()
 	s.TTFT = distribution(ttft, "rows", none)
 	s.TTFTFromDue = distribution(p.ttftFromDue.sorted(), "rows", none)
-	s.ITL = distribution(p.itl.sorted(), "gaps", none)
+	s.ITL = distribution(itl, "gaps", none)
 	s.TPOT = distribution(p.tpot.sorted(), "rows", none)
 	s.E2E = distribution(p.e2e.sorted(), "rows", none)
 	s.E2EFromDue = distribution(p.e2eFromDue.sorted(), "rows", none)
 	s.TTFTAdjusted = outcomes{ttft, p.requests - ok}.distribution("rows", none)
 	s.Lateness = distribution(p.lateness.sorted(), "rows", "no row has it")
 	s.CDFs = CDFs{
-		MetricTTFT: cdf(ttft, p.requests), MetricITL: cdf(p.itl.sorted(), p.itl.sorted().len()),
+		MetricTTFT: cdf(ttft, p.requests), MetricITL: cdf(itl, itl.len()),
 		MetricTPOT: cdf(p.tpot.sorted(), p.requests), MetricE2E: cdf(p.e2e.sorted(), p.requests),
 	}
 	p.judge(&s, slo, end, none)

@@ -20,6 +20,7 @@ type rows struct {
 	lines   map[line]*attempts
 	jobs    map[string]*jobHistory
 	series  map[seriesKey]*series
+	tracks  map[string][]track   // that were asked for, by metric
 	scraped map[string]time.Time // by source: its first sample
 	cycles  map[cycleKey]*cycleRows
 	latest  *cycleRows // of the row before
@@ -62,6 +63,7 @@ func newRows() *rows {
 		lines:   make(map[line]*attempts),
 		jobs:    make(map[string]*jobHistory),
 		series:  make(map[seriesKey]*series),
+		tracks:  make(map[string][]track),
 		scraped: make(map[string]time.Time),
 		cycles:  make(map[cycleKey]*cycleRows),
 		load:    make(loadSeconds),

@@ -78,32 +78,52 @@ type series struct {
 }
 
 type sampleAt struct {
-	at    time.Time
-	value float64
+	micros int64 // Unix time
+	value  float64
 }
 
 // addSamples takes samples in any order. Those of a series mostly follow each other, so
 // that it looks at what a series is once.
 func (r *rows) addSamples(samples []record.Sample) error {
-	var of *series
-	for i := range samples {
-		s := &samples[i]
-		if err := r.same(identity{s.Experiment, s.Arm, s.Trial}); err != nil {
+	for len(samples) > 0 {
+		first := &samples[0]
+		if err := r.same(identity{first.Experiment, first.Arm, first.Trial}); err != nil {
 			return err
 		}
-		key := seriesKey{s.Canonical, s.Metric, s.Source, s.Labels}
-		if of == nil || of.key != key {
-			of = r.seriesOf(key)
+		n := 1
+		for n < len(samples) && sameSeries(first, &samples[n]) {
+			n++
 		}
-		if first, ok := r.scraped[s.Source]; !ok || s.At.Before(first) {
-			r.scraped[s.Source] = s.At
+		r.addRun(samples[:n])
+		samples = samples[n:]
+	}
+	return nil
+}
+
+// sameSeries reports whether two samples are of one series of one cell.
+func sameSeries(a, b *record.Sample) bool {
+	return a.Experiment == b.Experiment && a.Arm == b.Arm && a.Trial == b.Trial &&
+		a.Canonical == b.Canonical && a.Metric == b.Metric && a.Source == b.Source && a.Labels == b.Labels
+}
+
+// addRun takes samples of one series.
+func (r *rows) addRun(samples []record.Sample) {
+	of := r.seriesOf(seriesKey{samples[0].Canonical, samples[0].Metric, samples[0].Source, samples[0].Labels})
+	first, known := r.scraped[of.key.source]
+	if of.kept {
+		of.samples = slices.Grow(of.samples, len(samples))
+	}
+	for i := range samples {
+		s := &samples[i]
+		if !known || s.At.Before(first) {
+			first, known = s.At, true
 		}
 		// An exporter may say NaN for a gauge without a value: a gap in the curve.
 		if of.kept && !math.IsNaN(s.Value) && !math.IsInf(s.Value, 0) {
-			of.samples = append(of.samples, sampleAt{s.At, s.Value})
+			of.samples = append(of.samples, sampleAt{s.At.UnixMicro(), s.Value})
 		}
 	}
-	return nil
+	r.scraped[of.key.source] = first
 }
 
 func (r *rows) seriesOf(key seriesKey) *series {
@@ -116,7 +136,7 @@ func (r *rows) seriesOf(key seriesKey) *series {
 }
 
 func bySampleTime(a, b sampleAt) int {
-	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.value, b.value))
+	return cmp.Or(cmp.Compare(a.micros, b.micros), cmp.Compare(a.value, b.value))
 }
 
 // seriesKey is one series of one source. Metric is the name that it was exposed under.
@@ -150,12 +170,14 @@ func (r *rows) find(canonical string, start time.Time) []track {
 	for _, key := range keys {
 		samples := r.series[key].samples
 		slices.SortFunc(samples, bySampleTime)
-		t := track{source: key.source, scraped: r.scraped[key.source].Sub(start).Seconds()}
+		t := track{
+			source: key.source, scraped: r.scraped[key.source].Sub(start).Seconds(),
+			at: make([]float64, len(samples)), values: make([]float64, len(samples)),
+		}
 		// Labels that are not JSON are no labels that anything is looked up by.
 		_ = json.Unmarshal([]byte(key.labels), &t.labels)
-		for _, s := range samples {
-			t.at = append(t.at, s.at.Sub(start).Seconds())
-			t.values = append(t.values, s.value)
+		for i, s := range samples {
+			t.at[i], t.values[i] = time.UnixMicro(s.micros).Sub(start).Seconds(), s.value
 		}
 		tracks = append(tracks, t)
 	}
