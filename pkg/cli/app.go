@@ -52,7 +52,7 @@ func prepare(commands []*cli.Command) {
 	for _, c := range commands {
 		c.OnUsageError = usageError
 		requireFlags(c)
-		checkLogFormat(c)
+		chooseLogger(c)
 		c.HideHelpCommand = true
 		if len(c.Subcommands) == 0 {
 			c.Flags = append(c.Flags, commonFlags()...)
@@ -76,16 +76,22 @@ func oneOf(commands []*cli.Command) cli.BeforeFunc {
 	}
 }
 
-// checkLogFormat has a command refuse an unknown --log-format whether it logs or not.
-func checkLogFormat(c *cli.Command) {
+// chooseLogger has a command refuse an unknown --log-format, whether it logs or not. Its
+// logger becomes that of the process, for what libraries log: net/http's clients have none of
+// their own, and print remarks about a server with package log, which --quiet does not know.
+// They are not told to the user, whom the error of a request tells what matters.
+func chooseLogger(c *cli.Command) {
 	action := c.Action
 	if action == nil {
 		return
 	}
 	c.Action = func(c *cli.Context) error {
-		if _, err := Logger(c); err != nil {
+		logger, err := Logger(c)
+		if err != nil {
 			return err
 		}
+		slog.SetDefault(logger)
+		slog.SetLogLoggerLevel(slog.LevelDebug)
 		return action(c)
 	}
 }

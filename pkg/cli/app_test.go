@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
+	"log/slog"
 	"os"
 	"strings"
 	"syscall"
@@ -51,6 +53,30 @@ func TestExitCodeAndMessageFollowTheError(t *testing.T) {
 				t.Errorf("got %d %q, want %d %q", code, stderr, tt.code, tt.stderr)
 			}
 		})
+	}
+}
+
+// TestWhatLibrariesPrintIsNotForTheUser prints what net/http does when a server says
+// something on a connection that idles.
+func TestWhatLibrariesPrintIsNotForTheUser(t *testing.T) {
+	before, level := slog.Default(), slog.SetLogLoggerLevel(slog.LevelInfo)
+	t.Cleanup(func() {
+		slog.SetDefault(before)
+		slog.SetLogLoggerLevel(level)
+		log.SetOutput(os.Stderr)
+		log.SetFlags(log.LstdFlags)
+	})
+	for format, want := range map[string]string{
+		"text": "level=INFO msg=ours\n", "json": `"level":"INFO","msg":"ours"}` + "\n",
+	} {
+		_, _, stderr := tryTool(t, func(*cli.Context) error {
+			log.Print("Unsolicited response received on idle HTTP channel")
+			slog.Info("ours")
+			return nil
+		}, "--log-format", format, "do")
+		if !strings.HasSuffix(stderr, want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: found %q, expected one line that ends with %q", format, stderr, want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -43,7 +44,7 @@ func (p process) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		server := &http.Server{Handler: port.handler, ReadHeaderTimeout: 10 * time.Second}
+		server := &http.Server{Handler: port.handler, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelError)}
 		group.Go(func() error {
 			defer stop()
 			if err := server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {

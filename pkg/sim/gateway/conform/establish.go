@@ -3,6 +3,7 @@ package conform
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -286,7 +287,7 @@ func overLoopback(h http.Handler, e *exchange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	server := &http.Server{Handler: h}
+	server := &http.Server{Handler: h, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelError)}
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
