@@ -1,21 +1,23 @@
 #!/bin/bash
-# cluster.sh up|down STATE: a single-node Kubernetes in network namespace $NS with all
-# its state under STATE. STATE/admin.conf is its kubeconfig, good inside the namespace:
-# nsenter --net=/run/netns/$NS COMMAND. BIN is the folder that build.sh printed, IMAGES
-# one of image archives, the pause image among them, CRDS a file of kinds to begin with.
+# cluster.sh up|down STATE: a single-node Kubernetes in network namespace
+# $BG_CLUSTER_NS with all its state under STATE. STATE/admin.conf is its kubeconfig, good
+# inside the namespace: nsenter --net=/run/netns/NAME COMMAND. BG_CLUSTER_PROGRAMS is the
+# folder that build.sh printed, BG_CLUSTER_IMAGES one of image archives, the pause image
+# among them, BG_CLUSTER_CRDS a file of kinds to begin with.
 set -eu
-NS=${NS:-bgkube}
+ns=${BG_CLUSTER_NS:-bgkube}
+programs=${BG_CLUSTER_PROGRAMS:-}
 state=$(realpath -m "${2:?folder for the state}")
 logs=$state/log pki=$state/pki
 ctr() { command ctr -a "$state/containerd.sock" -n k8s.io "$@"; }
 innet() { # innet NAME COMMAND: a daemon in the network namespace
 	local name=$1
 	shift
-	nsenter --net="/run/netns/$NS" "$@" >"$logs/$name.log" 2>&1 &
+	nsenter --net="/run/netns/$ns" "$@" >"$logs/$name.log" 2>&1 &
 	echo "$! $name" >>"$state/pids"
 }
 api() { # api PATH: GET from the API server
-	nsenter --net="/run/netns/$NS" curl -sk --max-time 2 -H 'Authorization: Bearer admintoken' "https://127.0.0.1:6443$1"
+	nsenter --net="/run/netns/$ns" curl -sk --max-time 2 -H 'Authorization: Bearer admintoken' "https://127.0.0.1:6443$1"
 }
 await() { # await SECONDS WHAT COMMAND: poll until COMMAND succeeds
 	local n=$(($1 * 5)) what=$2
@@ -28,7 +30,7 @@ await() { # await SECONDS WHAT COMMAND: poll until COMMAND succeeds
 	return 1
 }
 apiserver() {
-	innet kube-apiserver "$BIN/kube-apiserver" --etcd-servers=http://127.0.0.1:2379 --bind-address=0.0.0.0 \
+	innet kube-apiserver "$programs/kube-apiserver" --etcd-servers=http://127.0.0.1:2379 --bind-address=0.0.0.0 \
 		--advertise-address=10.88.0.1 --secure-port=6443 --cert-dir="$pki" --service-account-issuer=https://kubernetes.default.svc \
 		--service-account-key-file="$pki/sa.key" --service-account-signing-key-file="$pki/sa.key" --token-auth-file="$pki/tokens.csv" \
 		--authorization-mode=RBAC --service-cluster-ip-range=10.96.0.0/16 --allow-privileged=true --kubelet-preferred-address-types=InternalIP \
@@ -38,11 +40,11 @@ apiserver() {
 ready_api() { [ "$(api /readyz)" = ok ]; }
 ready_node() { api /api/v1/nodes/node1 | tr -d ' \n' | grep -q '"type":"Ready","status":"True"\|"status":"True"[^}]*"reason":"KubeletReady"'; }
 ready_account() { api /api/v1/namespaces/default/serviceaccounts/default | grep -q '"name": "default"'; }
-create_kinds() { # make the kinds of the file $CRDS; true once all of them are served
+create_kinds() { # make the kinds of the file $BG_CLUSTER_CRDS; true once all of them are served
 	local one
-	csplit -s -z -f "$state/kind-" "$CRDS" '/^---$/' '{*}'
+	csplit -s -z -f "$state/kind-" "$BG_CLUSTER_CRDS" '/^---$/' '{*}'
 	for one in "$state"/kind-*; do
-		nsenter --net="/run/netns/$NS" curl -sk --max-time 10 -H 'Authorization: Bearer admintoken' -H 'Content-Type: application/yaml' \
+		nsenter --net="/run/netns/$ns" curl -sk --max-time 10 -H 'Authorization: Bearer admintoken' -H 'Content-Type: application/yaml' \
 			--data-binary "@$one" https://127.0.0.1:6443/apis/apiextensions.k8s.io/v1/customresourcedefinitions
 	done
 	for one in "$state"/kind-*; do
@@ -52,15 +54,15 @@ create_kinds() { # make the kinds of the file $CRDS; true once all of them are s
 }
 
 up() {
-	: "${BIN:?folder of the programs}" "${IMAGES:?folder of image archives}"
+	: "${BG_CLUSTER_PROGRAMS:?folder of the programs}" "${BG_CLUSTER_IMAGES:?folder of image archives}"
 	mkdir -p "$logs" "$pki" "$state"/{etcd,kubelet,podlogs,cni,fakesys,volumes}
 	: >"$state/pids"
-	ip netns add "$NS"
-	ip -n "$NS" link set lo up
-	ip -n "$NS" link add cni0 type bridge
-	ip -n "$NS" addr add 10.88.0.1/24 dev cni0
-	ip -n "$NS" link set cni0 up
-	ip -n "$NS" route add default dev cni0 # so that the node itself reaches cluster addresses
+	ip netns add "$ns"
+	ip -n "$ns" link set lo up
+	ip -n "$ns" link add cni0 type bridge
+	ip -n "$ns" addr add 10.88.0.1/24 dev cni0
+	ip -n "$ns" link set cni0 up
+	ip -n "$ns" route add default dev cni0 # so that the node itself reaches cluster addresses
 	[ -f "$pki/sa.key" ] || openssl genrsa -out "$pki/sa.key" 2048 2>/dev/null
 	echo 'admintoken,admin,admin,system:masters' >"$pki/tokens.csv"
 	# What the account of bg-deploy asks for is written down, and held against its rights.
@@ -81,7 +83,7 @@ up() {
 		current-context: bgkube
 	K
 	cat >"$state/cni/10-bg.conflist" <<-C
-		{"cniVersion":"0.4.0","name":"bg","plugins":[
+		{"cniVersion":"0.4.0","name":"$ns","plugins":[
 		 {"type":"bridge","bridge":"cni0","isGateway":true,"ipMasq":true,"hairpinMode":true,
 		  "ipam":{"type":"host-local","dataDir":"$state/cni-ipam","ranges":[[{"subnet":"10.88.0.0/24"}]],"routes":[{"dst":"0.0.0.0/0"}]}},
 		 {"type":"portmap","capabilities":{"portMappings":true}}]}
@@ -96,6 +98,7 @@ up() {
 		  sandbox_image = "registry.local/pause:1"
 		  restrict_oom_score_adj = true
 		  disable_apparmor = true
+		  netns_mounts_under_state_dir = true
 		  [plugins."io.containerd.grpc.v1.cri".cni]
 		    bin_dir = "/usr/lib/cni"
 		    conf_dir = "$state/cni"
@@ -105,19 +108,19 @@ up() {
 		  path = "$state/opt"
 	C
 	# containerd and the kubelet share a mount namespace that nobody else sees.
-	nsenter --net="/run/netns/$NS" unshare -m --propagation private containerd -c "$state/containerd.toml" >"$logs/containerd.log" 2>&1 &
+	nsenter --net="/run/netns/$ns" unshare -m --propagation private containerd -c "$state/containerd.toml" >"$logs/containerd.log" 2>&1 &
 	local containerd=$!
 	echo "$containerd containerd" >>"$state/pids"
-	innet etcd "$BIN/etcd" --data-dir "$state/etcd" --unsafe-no-fsync --listen-client-urls http://127.0.0.1:2379 \
+	innet etcd "$programs/etcd" --data-dir "$state/etcd" --unsafe-no-fsync --listen-client-urls http://127.0.0.1:2379 \
 		--advertise-client-urls http://127.0.0.1:2379 --listen-peer-urls http://127.0.0.1:2380 \
 		--initial-advertise-peer-urls http://127.0.0.1:2380 --initial-cluster default=http://127.0.0.1:2380
 	apiserver
-	innet kube-controller-manager "$BIN/kube-controller-manager" --kubeconfig="$state/admin.conf" --leader-elect=false \
+	innet kube-controller-manager "$programs/kube-controller-manager" --kubeconfig="$state/admin.conf" --leader-elect=false \
 		--service-account-private-key-file="$pki/sa.key" --root-ca-file="$pki/apiserver.crt" --bind-address=127.0.0.1 --cert-dir="$pki/kcm"
-	innet kube-scheduler "$BIN/kube-scheduler" --kubeconfig="$state/admin.conf" --leader-elect=false --bind-address=127.0.0.1 --cert-dir="$pki/sched"
-	innet node "$BIN/node" --kubeconfig "$state/admin.conf" --volumes "$state/volumes"
+	innet kube-scheduler "$programs/kube-scheduler" --kubeconfig="$state/admin.conf" --leader-elect=false --bind-address=127.0.0.1 --cert-dir="$pki/sched"
+	innet node "$programs/node" --kubeconfig "$state/admin.conf" --volumes "$state/volumes"
 	await 60 containerd ctr version
-	for archive in "$IMAGES"/*.tar; do ctr images import "$archive" >/dev/null; done
+	for archive in "$BG_CLUSTER_IMAGES"/*.tar; do ctr images import "$archive" >/dev/null; done
 	# The kubelet wants these for the whole machine; it sees them in its mount namespace only.
 	local kv file
 	for kv in vm/overcommit_memory=1 kernel/panic=10 kernel/panic_on_oops=1; do
@@ -147,15 +150,15 @@ up() {
 		oomScoreAdj: 0
 		syncFrequency: 10s
 	C
-	nsenter -t "$containerd" -m -n "$BIN/kubelet" --config="$state/kubelet.yaml" --kubeconfig="$state/admin.conf" --root-dir="$state/kubelet" \
+	nsenter -t "$containerd" -m -n "$programs/kubelet" --config="$state/kubelet.yaml" --kubeconfig="$state/admin.conf" --root-dir="$state/kubelet" \
 		--cert-dir="$state/kubelet/pki" --hostname-override=node1 --node-ip=10.88.0.1 --v=2 >"$logs/kubelet.log" 2>&1 &
 	echo "$! kubelet" >>"$state/pids"
-	innet kube-proxy "$BIN/kube-proxy" --kubeconfig="$state/admin.conf" --proxy-mode=iptables --cluster-cidr=10.88.0.0/24 \
+	innet kube-proxy "$programs/kube-proxy" --kubeconfig="$state/admin.conf" --proxy-mode=iptables --cluster-cidr=10.88.0.0/24 \
 		--hostname-override=node1 --conntrack-max-per-core=0 --conntrack-tcp-timeout-established=0s --conntrack-tcp-timeout-close-wait=0s \
 		--metrics-bind-address=127.0.0.1:10249 --healthz-bind-address=127.0.0.1:10256
 	await 120 'ready node' ready_node
 	await 60 'default account' ready_account
-	[ -z "${CRDS:-}" ] || await 60 'kinds of custom resources' create_kinds
+	[ -z "${BG_CLUSTER_CRDS:-}" ] || await 60 'kinds of custom resources' create_kinds
 	echo "$state/admin.conf"
 }
 
@@ -175,24 +178,14 @@ down() {
 	[ -f "$state/pids" ] || return 0
 	local name t
 	for name in node kubelet kube-proxy kube-scheduler kube-controller-manager kube-apiserver etcd; do stop "$name"; done
-	local containers
-	containers=$(ctr containers ls -q || true)
 	for t in $(ctr tasks ls -q || true); do ctr tasks kill -s KILL "$t" >/dev/null 2>&1 || true; done
-	for t in $containers; do
+	for t in $(ctr containers ls -q || true); do
 		ctr tasks rm -f "$t" >/dev/null 2>&1 || true
 		ctr containers rm "$t" >/dev/null 2>&1 || true
 	done
 	stop containerd
-	ip netns del "$NS" 2>/dev/null || true
-	# What the network plugins keep of pods that were there until now, and the names of
-	# their network namespaces.
-	for t in $containers; do
-		for t in /var/lib/cni/results/*-"$t"-*; do
-			[ -e "$t" ] || continue
-			grep -o 'cni-[0-9a-f]*-[0-9a-f-]*' "$t" | sort -u | while read -r n; do rm -f "/run/netns/$n"; done
-			rm -f "$t"
-		done
-	done
+	ip netns del "$ns" 2>/dev/null || true
+	rm -f "/var/lib/cni/results/$ns"-* # what the network plugins keep of pods that were there until now
 	rmdir /sys/fs/cgroup/*/k8s.io 2>/dev/null || true
 	rm -f "$state/pids"
 }

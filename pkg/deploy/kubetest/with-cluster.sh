@@ -34,31 +34,30 @@ for program in ip nsenter unshare; do
 	command -v "$program" >/dev/null || missing "$program" 'iproute2 util-linux'
 done
 state=$(mktemp -d /tmp/bgkube.XXXXXX)
-export NS=${NS:-bgkube$$}
+export BG_CLUSTER_NS=bgkube$$
 trap 'rm -rf "$state"' EXIT
-ip netns add "$NS.probe" 2>/dev/null || skip 'network namespaces are not allowed here'
-ip netns del "$NS.probe"
+ip netns add "$BG_CLUSTER_NS.probe" 2>/dev/null || skip 'network namespaces are not allowed here'
+ip netns del "$BG_CLUSTER_NS.probe"
 mkdir "$state"/{lower,upper,work,merged}
 unshare -m --propagation private mount -t overlay overlay -o "lowerdir=$state/lower,upperdir=$state/upper,workdir=$state/work" "$state/merged" 2>/dev/null ||
 	skip 'mount namespaces or overlay file systems are not allowed here'
 group=$(echo /sys/fs/cgroup/memory/. /sys/fs/cgroup/unified/. /sys/fs/cgroup/. | tr ' ' '\n' | while read -r d; do if [ -d "$d" ]; then echo "$d"; break; fi; done)
-mkdir "$group/$NS" 2>/dev/null || skip 'control groups are not allowed here'
-rmdir "$group/$NS"
+mkdir "$group/$BG_CLUSTER_NS" 2>/dev/null || skip 'control groups are not allowed here'
+rmdir "$group/$BG_CLUSTER_NS"
 for program in containerd runc iptables curl openssl redis-server; do
 	command -v "$program" >/dev/null || missing "$program" 'containerd runc iptables curl openssl redis-server'
 done
 [ -x /usr/lib/cni/bridge ] || missing /usr/lib/cni/bridge containernetworking-plugins
 (cd "$here" && go mod download) || skip 'the modules of Kubernetes cannot be had from here'
-BIN=$("$here/build.sh")
-IMAGES=$state/images
-export BIN IMAGES
-"$here/images.sh" "$IMAGES"
+# What the command has in its environment begins with BG_: a pipeline has a BIN of its own.
+BG_CLUSTER_PROGRAMS=$("$here/build.sh")
+export BG_CLUSTER_PROGRAMS
+"$here/images.sh" "$state/images"
 
-# What is there at the end that was not there at the start is a failure of its own.
-ls /run/netns /var/lib/cni/results 2>/dev/null | sort >"$state/names"
+# What is there of the cluster at the end is a failure of its own.
 leftovers() {
 	grep -F "$state" /proc/mounts || true
-	ls /run/netns /var/lib/cni/results 2>/dev/null | sort | comm -13 "$state/names" - || true
+	ls -d "/run/netns/$BG_CLUSTER_NS" "/var/lib/cni/results/$BG_CLUSTER_NS"-* 2>/dev/null || true
 	for p in /proc/[0-9]*; do
 		if [ "${p#/proc/}" != $$ ] && tr '\0' ' ' 2>/dev/null <"$p/cmdline" | grep -qF "$state/"; then echo "process ${p#/proc/}: $(tr '\0' ' ' <"$p/cmdline")"; fi
 	done 2>/dev/null
@@ -75,6 +74,6 @@ finish() {
 	exit "$status"
 }
 trap finish EXIT
-CRDS=$BG_TEST_CRDS "$here/cluster.sh" up "$state"
+BG_CLUSTER_IMAGES=$state/images BG_CLUSTER_CRDS=$BG_TEST_CRDS "$here/cluster.sh" up "$state"
 export KUBECONFIG=$state/admin.conf BG_CLUSTER_STATE=$state BG_CLUSTER_SH=$here/cluster.sh BG_CLUSTER_AUDIT=$state/log/audit.log
-nsenter --net="/run/netns/$NS" "$@"
+nsenter --net="/run/netns/$BG_CLUSTER_NS" "$@"
