@@ -245,6 +245,21 @@ func TestCellsThatNoRunCanHaveLeftAreRefused(t *testing.T) {
 	}
 }
 
+func TestAScrapeOfALoneArmIsOfTheExperimentOfTheInputs(t *testing.T) {
+	cell := analysistest.New(analysistest.S2, 1)
+	want, err := summarize(cell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range cell.Samples {
+		cell.Samples[i].Experiment = ""
+	}
+	found, err := summarize(cell)
+	if err != nil || encode(t, found) != encode(t, want) {
+		t.Errorf("found %+v, %v, expected what rows with the name of the experiment give", found, err)
+	}
+}
+
 func FuzzMetadata(f *testing.F) {
 	for _, arm := range []string{analysistest.S0, analysistest.S1, analysistest.S2} {
 		text, err := json.Marshal(analysistest.New(arm, 1).Metadata)

@@ -87,7 +87,9 @@ type sampleAt struct {
 func (r *rows) addSamples(samples []record.Sample) error {
 	for len(samples) > 0 {
 		first := &samples[0]
-		if err := r.same(identity{first.Experiment, first.Arm, first.Trial}); err != nil {
+		// The descriptor of a lone arm's stack names no experiment, and neither do the rows
+		// of its scrape: they are of the one that the inputs were drawn for.
+		if err := r.same(identity{cmp.Or(first.Experiment, r.identity.Experiment), first.Arm, first.Trial}); err != nil {
 			return err
 		}
 		n := 1
