@@ -32,11 +32,14 @@ found=$(awk -F '\t' -v out="$out" -v arm="$arm" -v trial="$trial" '
 target=${found%% *} inputs=$out/${found#* }
 
 # A folder that another cell.sh still writes to is not ours to move.
-if [ -e "$work/pid" ] && read -r pid <"$work/pid" && kill -0 "$pid" 2>/dev/null; then
-	echo "cell.sh: $work is being written by process $pid" >&2
-	echo "hint: wait for it, or end it" >&2
-	exit 1
-fi
+claim() {
+	if ! other=$("$(dirname "$0")/claim.sh" "$work/pid" $$); then
+		echo "cell.sh: $work is being written by process ${other:-?}" >&2
+		echo "hint: wait for it, or end it" >&2
+		exit 1
+	fi
+}
+if [ -e "$work" ]; then claim; fi
 # keep renames what somebody left to a name beside the cell that is free.
 keep() {
 	cut=$cell.cut n=1
@@ -46,7 +49,7 @@ keep() {
 }
 if [ -e "$work" ]; then keep "$work"; fi
 mkdir -p "$work"
-echo $$ >"$work/pid"
+claim
 
 if [ "$target" = kube ]; then
 	# On a cluster the load comes from inside it: scraper and generator run in a Job.

@@ -29,16 +29,18 @@ ASKED := $(BIN)/bg-gen experiments $(EXPERIMENT) $(foreach set,$(SETS),--set '$(
 .DEFAULT_GOAL := all
 
 all: $(OUT)/report.html $(OUT)/report.md
+	@rm -f $(OUT)/pid
 	@echo "done: $(OUT)/report.html" >&2
 
-# What was asked for is frozen before anything is measured, and checked ever after. That
-# happens while make reads this file: what is wrong with it is then the last that is said.
+# What was asked for is frozen before anything is measured, and checked ever after, and the
+# folder is this make's until it ends. That happens while make reads this file: what is wrong
+# with it is then the last that is said.
 define newline
 
 
 endef
 refused := $(shell test -x $(BIN)/bg-gen || go build -o $(BIN)/bg-gen ./cmd/bg-gen || { echo "building $(BIN)/bg-gen failed"; exit; }; \
-	said=$$(pipelines/freeze.sh $(OUT) $(ASKED) 2>&1) || printf '%s' "$$said" | tr '\n' '\036')
+	said=$$(pipelines/freeze.sh $(OUT) $(if $(findstring n,$(firstword -$(MAKEFLAGS))),0,$$PPID) $(ASKED) 2>&1) || printf '%s' "$$said" | tr '\n' '\036')
 ifneq ($(refused),)
 $(error $(subst $(shell printf '\036'),$(newline),$(refused)))
 endif

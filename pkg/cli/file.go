@@ -2,17 +2,21 @@ package cli
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+
+	"bgbench/pkg/partial"
 )
 
 // WriteFile calls write with a buffered writer on the file called path, which
 // appears only when everything was written: the bytes go to path.partial, which
-// is renamed at the end and removed on failure. The path "-" is stdout. A device or
-// a named pipe is written to as it is.
-func WriteFile(stdout io.Writer, path string, write func(io.Writer) error) error {
+// is renamed at the end and removed on failure. Of two processes that write it at the
+// same time the second is refused. The path "-" is stdout. A device or a named pipe is
+// written to as it is.
+func WriteFile(stdout io.Writer, path string, write func(io.Writer) error) (err error) {
 	if path == "-" || path == "" {
 		buf := bufio.NewWriterSize(stdout, 1<<16)
 		if err := write(buf); err != nil {
@@ -30,20 +34,15 @@ func WriteFile(stdout io.Writer, path string, write func(io.Writer) error) error
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("creating %s: %w", path, err)
 	}
-	partial := path + ".partial"
-	f, err := os.Create(partial)
+	f, err := partial.Create(path)
 	if err != nil {
-		return fmt.Errorf("creating %s: %w", path, err)
-	}
-	defer os.Remove(partial) // fails harmlessly after the rename
-	defer f.Close()
-	if err := writeAll(f, path, write); err != nil {
 		return err
 	}
-	if err := os.Rename(partial, path); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+	defer func() { err = errors.Join(err, f.Abandon()) }()
+	if err := writeBuffered(f, path, write); err != nil {
+		return err
 	}
-	return nil
+	return f.Commit()
 }
 
 // writeInPlace writes to a device or a named pipe: renaming a file onto it would
@@ -54,19 +53,22 @@ func writeInPlace(path string, write func(io.Writer) error) error {
 		return fmt.Errorf("opening %s: %w", path, err)
 	}
 	defer f.Close()
-	return writeAll(f, path, write)
+	if err := writeBuffered(f, path, write); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
 }
 
-// writeAll has write fill f, which stands for path, and closes it.
-func writeAll(f *os.File, path string, write func(io.Writer) error) error {
+// writeBuffered has write fill f, which stands for path.
+func writeBuffered(f io.Writer, path string, write func(io.Writer) error) error {
 	buf := bufio.NewWriterSize(f, 1<<16)
 	if err := write(buf); err != nil {
 		return err
 	}
 	if err := buf.Flush(); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	if err := f.Close(); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"bgbench/pkg/batchfile"
+	"bgbench/pkg/partial"
 )
 
 // Names in the folder.
@@ -32,30 +33,29 @@ func JobName(job string) string { return "job-" + job + ".jsonl" }
 type Folder struct {
 	dir     string
 	partial string
+	held    *os.File // the unfinished folder, locked
 	files   []File
 }
 
 // Create begins the folder dir. What an earlier, cut-off attempt left beside it is
-// removed.
+// removed; while another process still writes there, this one is refused.
 func Create(dir string) (*Folder, error) {
 	f := &Folder{dir: filepath.Clean(dir)}
-	f.partial = f.dir + ".partial"
-	if err := f.clear(); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(f.partial, 0o755); err != nil {
+	f.partial = partial.Name(f.dir)
+	var err error
+	if f.held, err = partial.HoldFolder(f.dir); err != nil {
 		return nil, fmt.Errorf("creating inputs: %w", err)
+	}
+	if err := f.clear(); err != nil {
+		return nil, errors.Join(err, f.held.Close())
 	}
 	return f, nil
 }
 
-// clear removes the unfinished folder, but only files that a Folder writes: a
-// stranger's folder of the same name stays.
+// clear empties the unfinished folder, but only of files that a Folder writes: a
+// stranger's folder of the same name stays as it is.
 func (f *Folder) clear() error {
 	entries, err := os.ReadDir(f.partial)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
 		return fmt.Errorf("creating inputs: %w", err)
 	}
@@ -68,9 +68,6 @@ func (f *Folder) clear() error {
 		if err := os.Remove(filepath.Join(f.partial, e.Name())); err != nil {
 			return fmt.Errorf("creating inputs: %w", err)
 		}
-	}
-	if err := os.Remove(f.partial); err != nil {
-		return fmt.Errorf("creating inputs: %w", err)
 	}
 	return nil
 }
@@ -123,11 +120,17 @@ func (f *Folder) Commit(m Manifest) (Manifest, error) {
 	if err := os.Rename(f.partial, f.dir); err != nil {
 		return Manifest{}, fmt.Errorf("writing inputs: %w", err)
 	}
-	return m, nil
+	return m, f.held.Close()
 }
 
 // Abandon removes what was written.
-func (f *Folder) Abandon() error { return f.clear() }
+func (f *Folder) Abandon() error {
+	err := f.clear()
+	if err == nil {
+		err = os.Remove(f.partial)
+	}
+	return errors.Join(err, f.held.Close())
+}
 
 // Lines is a file of JSON lines that counts and hashes what goes through it.
 type Lines struct {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bgbench/pkg/batchfile"
+	"bgbench/pkg/partial"
 )
 
 func TestFolderAppearsOnlyWhenWhole(t *testing.T) {
@@ -60,7 +61,14 @@ func TestAbandonedFolderLeavesNothing(t *testing.T) {
 
 func TestCreateClearsWhatAKilledRunLeft(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "t1")
-	if _, err := Create(dir); err != nil {
+	killed, err := Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(dir); !errors.As(err, new(*partial.BusyError)) {
+		t.Errorf("found %v while the first writes, want that it does", err)
+	}
+	if err := killed.held.Close(); err != nil { // as the end of a process does
 		t.Fatal(err)
 	}
 	stale := filepath.Join(dir+".partial", "job-old.jsonl")

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"bgbench/pkg/jsontext"
+	"bgbench/pkg/partial"
 	"bgbench/pkg/record"
 )
 
@@ -106,8 +107,11 @@ func (c *Cell) Begin(meta record.Metadata) error {
 		return fmt.Errorf("creating cell: %w", err)
 	}
 	var err error
-	if c.lock, err = lockFolder(c.dir); err != nil {
+	if c.lock, err = os.Open(c.dir); err != nil {
 		return fmt.Errorf("creating cell: %w", err)
+	}
+	if err := partial.Lock(c.lock); err != nil {
+		return errors.Join(fmt.Errorf("creating cell: %w", &BusyError{c.dir}), c.lock.Close())
 	}
 	if err := c.create(meta); err != nil {
 		return errors.Join(err, c.lock.Close())

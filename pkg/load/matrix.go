@@ -171,6 +171,7 @@ func (m Matrix) run(ctx context.Context, p plannedCell, trial *trialInputs) erro
 	if err != nil {
 		return err
 	}
+	defer folder.pid.Close()
 	if folder.cut != "" && watch.Kept != nil {
 		watch.Kept(folder.cut)
 	}

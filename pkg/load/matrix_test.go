@@ -84,16 +84,13 @@ func read(t *testing.T, path string) []byte {
 
 func TestACellThatFailsCostsNoOther(t *testing.T) {
 	m := smallMatrix(t, "s0-interactive-only", "s2-ungated", "s6-low-concurrency")
-	taken := m.path("s2-ungated", "t1.partial")
-	if err := os.MkdirAll(taken, 0o755); err != nil {
+	taken, err := beginWorkFolder(m.path("s2-ungated", "t1"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	// The parent of this process lives as long as it does.
-	if err := os.WriteFile(filepath.Join(taken, pidFile), fmt.Appendln(nil, os.Getppid()), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	err := m.Run(t.Context())
-	want := fmt.Sprintf("arm s2-ungated, trial 1: %s is being written by process %d", taken, os.Getppid())
+	defer taken.pid.Close()
+	err = m.Run(t.Context())
+	want := fmt.Sprintf("arm s2-ungated, trial 1: %s is being written by process %d", taken.path, os.Getpid())
 	if err == nil || err.Error() != want {
 		t.Errorf("found %v, want %s", err, want)
 	}

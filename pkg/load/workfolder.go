@@ -1,16 +1,17 @@
 package load
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"syscall"
 
 	"bgbench/pkg/cli"
+	"bgbench/pkg/partial"
 )
 
 // workFolder is where a cell is made: beside its folder, which appears only when it is
@@ -19,9 +20,10 @@ type workFolder struct {
 	cell string // the folder that it will be
 	path string
 	cut  string // where what an earlier run left is now; empty when it left nothing
+	pid  *os.File // to be closed when the cell is whole or given up
 }
 
-// pidFile says who writes to the folder.
+// pidFile says who writes to the folder, and is locked as long as that process lives.
 const pidFile = "pid"
 
 // beginWorkFolder begins the folder of a cell. What an earlier run left that was cut is
@@ -41,16 +43,25 @@ func beginWorkFolder(cell string) (workFolder, error) {
 	if err != nil {
 		return w, fmt.Errorf("creating cell: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(w.path, pidFile), fmt.Appendln(nil, os.Getpid()), 0o644); err != nil {
+	if w.pid, err = os.Create(filepath.Join(w.path, pidFile)); err != nil {
 		return w, fmt.Errorf("creating cell: %w", err)
+	}
+	_, err = fmt.Fprintln(w.pid, os.Getpid())
+	if err := errors.Join(err, partial.Lock(w.pid)); err != nil {
+		return w, errors.Join(fmt.Errorf("creating cell: %w", err), w.pid.Close())
 	}
 	return w, nil
 }
 
 // setAside renames the folder, unless another process still writes to it.
 func (w *workFolder) setAside() error {
-	if pid := w.writer(); pid > 0 {
-		return cli.WithHint(fmt.Errorf("%s is being written by process %d", w.path, pid), "wait for it, or end it")
+	if pid, err := os.Open(filepath.Join(w.path, pidFile)); err == nil {
+		defer pid.Close()
+		if partial.Lock(pid) != nil {
+			number, err := io.ReadAll(pid)
+			busy := fmt.Errorf("%s is being written by process %s", w.path, bytes.TrimSpace(number))
+			return cli.WithHint(errors.Join(busy, err), "wait for it, or end it")
+		}
 	}
 	var err error
 	w.cut, err = w.keep(w.path)
@@ -72,26 +83,6 @@ func (w workFolder) keep(path string) (cut string, err error) {
 	return cut, nil
 }
 
-// writer is the process that writes to the folder, 0 when none does.
-func (w workFolder) writer() int {
-	text, err := os.ReadFile(filepath.Join(w.path, pidFile))
-	if err != nil {
-		return 0
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || pid < 1 || pid == os.Getpid() {
-		return 0
-	}
-	process, err := os.FindProcess(pid)
-	if err != nil {
-		return 0
-	}
-	if err := process.Signal(syscall.Signal(0)); err != nil && !errors.Is(err, os.ErrPermission) {
-		return 0
-	}
-	return pid
-}
-
 // finish gives the folder its name. What stands there, an older cell or what somebody
 // put there, is kept as what was cut is: older is where.
 func (w workFolder) finish() (older string, err error) {
@@ -100,7 +91,7 @@ func (w workFolder) finish() (older string, err error) {
 			return "", err
 		}
 	}
-	if err := errors.Join(os.Remove(filepath.Join(w.path, pidFile)), os.Rename(w.path, w.cell)); err != nil {
+	if err := errors.Join(os.Remove(w.pid.Name()), os.Rename(w.path, w.cell)); err != nil {
 		return older, fmt.Errorf("finishing cell: %w", err)
 	}
 	return older, nil

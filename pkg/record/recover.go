@@ -6,6 +6,8 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+
+	"bgbench/pkg/partial"
 )
 
 // Finish turns the finished stream in the file partial into the Parquet file to and
@@ -29,9 +31,18 @@ func Finish[T Row](partial, to string) error {
 }
 
 // Recover writes the whole batches of a stream that was cut off to the Parquet file
-// to and returns how many rows there were. It leaves partial alone.
-func Recover[T Row](partial, to string) (rows int64, err error) {
-	return transcode[T](partial, to, true)
+// to and returns how many rows there were. It leaves the stream alone, and refuses one
+// that is still being written.
+func Recover[T Row](from, to string) (rows int64, err error) {
+	held, err := os.Open(from)
+	if err != nil {
+		return 0, err
+	}
+	defer held.Close()
+	if err := partial.Lock(held); err != nil {
+		return 0, &partial.BusyError{Path: from}
+	}
+	return transcode[T](from, to, true)
 }
 
 // transcode writes a temporary file beside to and renames it.

@@ -1,12 +1,15 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
+
+	"bgbench/pkg/partial"
 )
 
 // flushEvery is how old a row gets before it is in the file.
@@ -22,6 +25,7 @@ type Writer[T Row] struct {
 
 	mu     sync.Mutex
 	file   *os.File // nil when closed or abandoned
+	held   *os.File // the same file, locked until it has its name or is given up
 	stream rowWriter[T]
 }
 
@@ -54,7 +58,8 @@ func newRowWriter[T Row](w io.Writer, meta map[string]string) (rowWriter[T], err
 }
 
 // Create makes NAME.partial for the Parquet file called path, and the folders above
-// it. An older NAME.partial is lost.
+// it. An older NAME.partial is lost, unless another process still writes it: then this
+// one is refused.
 func Create[T Row](path string, meta map[string]string) (*Writer[T], error) {
 	w, err := create(path, func(f *os.File) (rowWriter[T], error) { return newRowWriter[T](&tail{file: f}, meta) })
 	if err != nil {
@@ -87,22 +92,24 @@ func create[T Row](path string, rows func(*os.File) (rowWriter[T], error)) (*Wri
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("creating %s: %w", path, err)
 	}
-	f, err := os.Create(Partial(path))
+	held, err := partial.HoldFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("creating %s: %w", path, err)
+		return nil, err
 	}
-	w := &Writer[T]{path: path, file: f}
+	f, err := os.OpenFile(Partial(path), os.O_RDWR, 0)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("creating %s: %w", path, err), held.Close())
+	}
+	w := &Writer[T]{path: path, file: f, held: held}
 	if w.stream, err = rows(f); err != nil {
-		f.Close()
-		os.Remove(Partial(path))
-		return nil, fmt.Errorf("creating %s: %w", path, err)
+		return nil, errors.Join(fmt.Errorf("creating %s: %w", path, err), f.Close(), os.Remove(Partial(path)), held.Close())
 	}
 	return w, nil
 }
 
 // Partial is the name under which the rows of the file called path are kept until
 // it is whole.
-func Partial(path string) string { return path + ".partial" }
+func Partial(path string) string { return partial.Name(path) }
 
 func (w *Writer[T]) flushUntil(stopped <-chan struct{}) {
 	tick := time.NewTicker(flushEvery)
@@ -149,22 +156,28 @@ func SetMeta(w *Writer[Sample], key, value string) error {
 // NAME.partial stays. After Abandon, Close does nothing.
 func (w *Writer[T]) Close() error {
 	closed, err := w.end(rowWriter[T].Close)
-	if closed || err != nil {
+	if closed {
 		return err
 	}
-	return Finish[T](Partial(w.path), w.path)
+	if err == nil {
+		err = Finish[T](Partial(w.path), w.path)
+	}
+	return errors.Join(err, w.held.Close())
 }
 
 // Abandon writes what waits and keeps NAME.partial, from which Recover makes a
 // Parquet file. After Close, Abandon does nothing.
 func (w *Writer[T]) Abandon() error {
-	_, err := w.end(func(rows rowWriter[T]) error {
+	closed, err := w.end(func(rows rowWriter[T]) error {
 		if whole, ok := rows.(*wholeRows[T]); ok {
 			return whole.Close()
 		}
 		return rows.Flush()
 	})
-	return err
+	if closed {
+		return err
+	}
+	return errors.Join(err, w.held.Close())
 }
 
 // end closes the file after a last act of the stream, and says whether it was
