@@ -68,9 +68,9 @@ test: npm ## run the tests
 race: ## run the tests of everything concurrent under the race detector
 	go test -race ./pkg/cli ./pkg/deploy/... ./pkg/http1 ./pkg/load/... ./pkg/openai/... ./pkg/record/... ./pkg/scrape/... ./pkg/sim/kernel ./pkg/sim/serve/...
 
-test-kube: ## run the tests of target kube on a Kubernetes that is built here (root; the first time some 13 minutes more)
+test-kube: build ## run the tests of target kube on a Kubernetes that is built here (root; the first time some 13 minutes more)
 	CGO_ENABLED=0 go test -tags kube -c -o bin/kube.test ./pkg/deploy/kube
-	cd pkg/deploy/kube && ../kubetest/with-cluster.sh ../../../bin/kube.test -test.v -test.parallel 3 -test.timeout 80m
+	cd pkg/deploy/kube && BG_TEST_TOOLS=$(CURDIR)/bin ../kubetest/with-cluster.sh ../../../bin/kube.test -test.v -test.parallel 3 -test.timeout 80m
 
 NOTEBOOK_RUN ?= results/batch-gateway
 notebooks: npm ## execute the notebooks on the experiment in NOTEBOOK_RUN, outputs beside its results
