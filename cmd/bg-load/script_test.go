@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"bgbench/pkg/cli"
 	"bgbench/pkg/deploy"
 	"bgbench/pkg/inputs/draw"
 	"bgbench/pkg/load"
@@ -24,11 +22,12 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"bg-load": func() { os.Exit(run(context.Background(), cli.OSEnv(), os.Args)) },
-		"trial":   func() { check(writeTrial(os.Args[1], os.Args[2])) },
-		"stack":   func() { check(writeStack(os.Args[1], os.Args[2], os.Args[3])) },
-		"killed":  func() { check(writeUntilKilled(os.Args[1])) },
-		"rows":    func() { check(printRows(os.Args[1:])) },
+		"bg-load":  main,
+		"trial":    func() { check(writeTrial(os.Args[1], os.Args[2], os.Args[3:]...)) },
+		"stack":    func() { check(writeStack(os.Args[1], os.Args[2], os.Args[3])) },
+		"endpoint": func() { check(runAtEndpoint(os.Args[1], os.Args[2:])) },
+		"killed":   func() { check(writeUntilKilled(os.Args[1])) },
+		"rows":     func() { check(printRows(os.Args[1:])) },
 	})
 }
 
@@ -43,9 +42,9 @@ func check(err error) {
 	}
 }
 
-// smallProfile is the profile ci with one short cycle and jobs of eight lines.
-func smallProfile() (spec.Profile, error) {
-	p, err := spec.LoadProfile("ci", []string{"interactive.cycles=1", "interactive.warmupCycles=0"})
+// smallProfile is the profile ci with one short cycle and jobs of eight lines, and keys over it.
+func smallProfile(sets ...string) (spec.Profile, error) {
+	p, err := spec.LoadProfile("ci", append([]string{"interactive.cycles=1", "interactive.warmupCycles=0"}, sets...))
 	for i := range p.Batch.Jobs {
 		p.Batch.Jobs[i].Requests = 8
 	}
@@ -53,8 +52,8 @@ func smallProfile() (spec.Profile, error) {
 }
 
 // writeTrial draws the inputs of trial 1 of an experiment into dir.
-func writeTrial(experiment, dir string) error {
-	p, err := smallProfile()
+func writeTrial(experiment, dir string, sets ...string) error {
+	p, err := smallProfile(sets...)
 	if err != nil {
 		return err
 	}

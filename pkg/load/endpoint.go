@@ -141,13 +141,13 @@ func (e Endpoint) Options(ctx context.Context, set *inputs.Set, trial int) (o Op
 func (e Endpoint) fits(p spec.Profile, r Reached) error {
 	asks := p.Prompt.IgnoreEOS || p.Prompt.MinTokens || p.Prompt.CacheSalt
 	switch {
+	case e.URL == "":
+		return errors.New("--inputs: found --batch-url without --target, expected both: the schedule needs somewhere to go")
 	case e.BatchURL != "" && len(p.Batch.Jobs) == 0:
 		return errors.New("--batch-url: the inputs have no job, expected some")
 	case e.BatchURL != "" && r.Plain && asks:
 		return cli.WithHint(errors.New("the lines of the jobs have keys beyond the OpenAI API, expected inputs without"),
 			"bg-gen inputs --set prompt.ignoreEOS=false --set prompt.minTokens=false --set prompt.cacheSalt=false")
-	case e.URL == "":
-		return errors.New("--inputs: found --batch-url without --target, expected both: the schedule needs somewhere to go")
 	}
 	return nil
 }
@@ -182,7 +182,7 @@ func (e Endpoint) chooseModel(ctx context.Context, c clients, r *Reached) error 
 	i := slices.IndexFunc(models, func(m openai.Model) bool { return m.ID == r.Profile.Model })
 	if i >= 0 && models[i].MaxModelLen > 0 && models[i].MaxModelLen < r.Profile.MaxModelLen {
 		return cli.Usage(cli.WithHint(fmt.Errorf("model %s has contexts of %d tokens, expected %d, those of profile %s", models[i].ID, models[i].MaxModelLen, r.Profile.MaxModelLen, r.Profile.Name),
-			"--set maxModelLen=%d shortens the requests that are longer", models[i].MaxModelLen))
+			"--set maxModelLen=%d, of bg-gen where there are --inputs, shortens the requests that are longer", models[i].MaxModelLen))
 	}
 	return nil
 }
@@ -199,10 +199,12 @@ func (e Endpoint) tryChat(ctx context.Context, c clients, r *Reached) error {
 		}
 	}
 	switch {
-	case result.Status != record.StatusOK && result.HTTPStatus != 0:
+	case result.Status != record.StatusOK && result.HTTPStatus != 0 && result.HTTPStatus != http.StatusOK:
 		return unreachable(e.URL, fmt.Errorf("chat completion of model %s: found status %d, expected 200: %s", r.Profile.Model, result.HTTPStatus, result.Error))
 	case result.Status != record.StatusOK:
 		return unreachable(e.URL, fmt.Errorf("chat completion of model %s: %s", r.Profile.Model, result.Error))
+	case result.FirstChunkAt.IsZero():
+		r.Notes = append(r.Notes, "the endpoint does not stream: requests have no time of a first token")
 	case result.TokenSource == record.TokensFromChunks:
 		r.Notes = append(r.Notes, "the endpoint does not count tokens: a chunk of a stream is taken for one")
 	}

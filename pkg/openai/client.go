@@ -143,6 +143,9 @@ func (c *Client) Stream(ctx context.Context, call Call, observer Observer) (r Re
 		c.whole(ctx, &r, answer)
 	default:
 		c.follow(ctx, cancel, &r, answer, t.readClock(resp), watched(dog, observer))
+		if r.Status == record.StatusProtocolError && r.FirstChunkAt.IsZero() && kind != "text/event-stream" && kind != "" {
+			r.Error = shorten(r.Error + "; it is " + kind) // a page of another server, often
+		}
 	}
 	return r
 }

@@ -201,6 +201,10 @@ func TestStreamOfAnAnswerThatBreaks(t *testing.T) {
 		"an error inside": {func(w http.ResponseWriter, _ *http.Request) {
 			stream(w, role, content("a", 1), `{"error":{"message":"boom k3y"}}`, "[DONE]")
 		}, record.StatusHTTPError, "boom [redacted]", 1},
+		"a page of another server": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			io.WriteString(w, "<html>hello</html>")
+		}, record.StatusProtocolError, "stream ended without an event; it is text/html", 0},
 		"no JSON": {func(w http.ResponseWriter, _ *http.Request) { stream(w, "a") }, record.StatusProtocolError, "chunk is not the JSON of a completion: invalid character 'a' looking for beginning of value", 0},
 		"aborted by the engine": {func(w http.ResponseWriter, _ *http.Request) {
 			stream(w, role, content("a", 1), strings.Replace(length, "length", "abort", 1), "[DONE]")
