@@ -307,7 +307,7 @@ func TestAnEngineThatIsStuckForEverIsTold(t *testing.T) {
 	e := engine.New(k, cfg)
 	w := newStuckWatch(k, []*engine.Server{e})
 	a := make(chan sim.End, 1)
-	abort := e.Submit(&sim.Call{ID: "a", Model: o.Stack.Model, Prompt: make([]uint32, 200), MaxTokens: 1}, ends(a))
+	abort := e.Submit(&sim.Call{ID: "a", Model: o.Stack.Model, Prompt: sim.PromptOf(make([]uint32, 200)), MaxTokens: 1}, ends(a))
 	k.At(5*time.Second, func() { abort(); k.Stop() })
 	if err := k.Run(t.Context()); err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ func BenchmarkNewCall(b *testing.B) {
 }
 
 func BenchmarkAppendText(b *testing.B) {
-	o := OutputOf([]uint32{1, 2, 3})
+	o := OutputOf(PromptOf([]uint32{1, 2, 3}))
 	var text []byte
 	for b.Loop() {
 		text = o.AppendText(text[:0], 500)

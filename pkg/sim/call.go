@@ -13,7 +13,7 @@ type Call struct {
 	Model string
 	// Prompt holds the token ids of the rendered chat template (pkg/token). What they
 	// are is read until the End of the call; their number stays.
-	Prompt    []uint32
+	Prompt    Prompt
 	MaxTokens int
 	IgnoreEOS bool
 	Priority  int    // vLLM's own priority, lower is more urgent; 0 unless the body sets it
@@ -70,10 +70,9 @@ func (c *Call) Continue(n int) *Call {
 	output := c.Output()
 	next.output = output.Rest(n)
 	next.kept = false
-	next.Prompt = make([]uint32, len(c.Prompt), len(c.Prompt)+n)
-	copy(next.Prompt, c.Prompt)
+	next.Prompt.rest = append(make([]uint32, 0, len(c.Prompt.rest)+n), c.Prompt.rest...)
 	for i := range n {
-		next.Prompt = append(next.Prompt, output.ID(i))
+		next.Prompt.rest = append(next.Prompt.rest, output.ID(i))
 	}
 	if c.MaxTokens > 0 {
 		next.MaxTokens -= n

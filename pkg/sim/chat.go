@@ -14,7 +14,7 @@ func (t *Tokenizer) NewCall(id string, req *openai.ChatRequest) *Call {
 		roles += len(m.Role)
 	}
 	kept, known := t.kept(req.Messages)
-	prompt, output, shared := kept.ids, kept.output, kept.shared
+	prompt, output, shared := kept.prompt, kept.output, kept.shared
 	if !known {
 		prompt, output, shared = t.prompt(req.Messages)
 	}

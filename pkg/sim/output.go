@@ -17,7 +17,12 @@ type Output struct {
 
 // OutputOf returns the output of prompt. The hash is a polynomial with the token ids
 // as coefficients.
-func OutputOf(prompt []uint32) Output { return noPrompt.after(prompt) }
+func OutputOf(prompt Prompt) Output {
+	if prompt.start == nil {
+		return noPrompt.after(prompt.rest)
+	}
+	return prompt.start.output.after(prompt.rest)
+}
 
 // noPrompt is the output of a prompt without tokens.
 var noPrompt = Output{hash: 0xcbf29ce484222325}

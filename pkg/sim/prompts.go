@@ -18,7 +18,7 @@ type Prompts struct {
 type chatAt struct{ system, user textAt }
 
 type keptPrompt struct {
-	ids    []uint32
+	prompt Prompt
 	output Output
 	shared *Prefix
 }
@@ -41,18 +41,17 @@ func (p *Prompts) prompt(messages []openai.Message) (_ keptPrompt, ok bool) {
 	if ok {
 		return kept, true
 	}
-	ids, output, shared := p.tokenizer.prompt(messages)
-	if p.ids+len(ids) > maxKeptIDs {
-		p.tokenizer.giveBack(ids)
+	prompt, output, shared := p.tokenizer.prompt(messages)
+	defer p.tokenizer.giveBack(prompt.rest)
+	if p.ids+len(prompt.rest) > maxKeptIDs {
 		return keptPrompt{}, false
 	}
 	if p.known == nil {
 		p.known = map[chatAt]keptPrompt{}
 	}
-	kept = keptPrompt{p.copy(ids), output, shared}
+	kept = keptPrompt{Prompt{prompt.start, p.copy(prompt.rest)}, output, shared}
 	p.known[at] = kept
-	p.ids += len(ids)
-	p.tokenizer.giveBack(ids)
+	p.ids += len(prompt.rest)
 	return kept, true
 }
 

@@ -28,8 +28,8 @@ func TestPromptsGiveEveryTokenizerWhatItWouldMake(t *testing.T) {
 		for name, messages := range chats {
 			chat := &openai.ChatRequest{Messages: messages}
 			got, want := tokenizer.NewCall("id", chat), NewCall("id", chat)
-			if !slices.Equal(got.Prompt, want.Prompt) || got.Output() != want.Output() || got.PromptEstimate != want.PromptEstimate {
-				t.Errorf("arm %d, %s: found the ids %d, want %d", arm, name, got.Prompt, want.Prompt)
+			if !slices.Equal(got.Prompt.IDs(), want.Prompt.IDs()) || got.Output() != want.Output() || got.PromptEstimate != want.PromptEstimate {
+				t.Errorf("arm %d, %s: found the ids %d, want %d", arm, name, got.Prompt.IDs(), want.Prompt.IDs())
 			}
 			if shared, want := got.Shared(), want.Shared(); (shared == nil) != (want == nil) || shared != nil && shared.Len() != want.Len() {
 				t.Errorf("arm %d, %s: found another shared prefix", arm, name)
@@ -48,8 +48,8 @@ func TestPromptsKeepNoMoreThanTheyMay(t *testing.T) {
 	tokenizer := Tokenizer{Prompts: &prompts}
 	c := chat(random, "system prompt")
 	for range 2 {
-		if got, want := tokenizer.NewCall("id", c), NewCall("id", c); !slices.Equal(got.Prompt, want.Prompt) {
-			t.Errorf("found the ids %d, want %d", got.Prompt, want.Prompt)
+		if got, want := tokenizer.NewCall("id", c), NewCall("id", c); !slices.Equal(got.Prompt.IDs(), want.Prompt.IDs()) {
+			t.Errorf("found the ids %d, want %d", got.Prompt.IDs(), want.Prompt.IDs())
 		}
 	}
 	if len(prompts.known) != 0 {
@@ -62,10 +62,10 @@ func TestACallThatGoesOnLeavesThePromptThatIsKept(t *testing.T) {
 	tokenizer := Tokenizer{Prompts: new(Prompts)}
 	c := chat(random, "system prompt")
 	first := tokenizer.NewCall("a", c)
-	want := slices.Clone(first.Prompt)
+	want := first.Prompt.IDs()
 	tokenizer.Reuse(first.Continue(3))
 	tokenizer.NewCall("b", chat(random, "system prompt"))
-	if again := tokenizer.NewCall("c", c); !slices.Equal(again.Prompt, want) {
+	if again := tokenizer.NewCall("c", c); !slices.Equal(again.Prompt.IDs(), want) {
 		t.Error("the prompt that is kept has changed")
 	}
 }

@@ -18,7 +18,7 @@ type Tokenizer struct {
 
 	known map[string]*Prefix
 	at    map[textAt]*Prefix       // the same by where their texts are
-	spare [maxSpareBits][][]uint32 // prompts that were given back, by the bits of their capacity
+	spare [maxSpareBits][][]uint32 // ids that were given back, by the bits of their capacity
 }
 
 // maxSpareBits is far above the longest context.
@@ -31,8 +31,13 @@ type Prefix struct {
 	output Output // of the ids alone
 }
 
-// Len is the number of tokens.
-func (p *Prefix) Len() int { return len(p.ids) }
+// Len is the number of tokens, 0 for none.
+func (p *Prefix) Len() int {
+	if p == nil {
+		return 0
+	}
+	return len(p.ids)
+}
 
 // textAt is where in memory a text is: to find that it is a known one without reading
 // it.
@@ -49,10 +54,10 @@ const maxKnownPrefixes = 1024
 
 // prompt renders messages and returns the ids, and the output that they have. shared
 // is nil when they do not start with a prefix that is remembered.
-func (t *Tokenizer) prompt(messages []openai.Message) (ids []uint32, output Output, shared *Prefix) {
-	start, rest := &Prefix{output: noPrompt}, messages
+func (t *Tokenizer) prompt(messages []openai.Message) (prompt Prompt, output Output, shared *Prefix) {
+	rest := messages
 	if len(messages) > 0 && messages[0].Role == "system" {
-		start, shared = t.prefix(messages[0].Content)
+		prompt.start, shared = t.prefix(messages[0].Content)
 		rest = messages[1:]
 	}
 	chars := 0
@@ -61,15 +66,15 @@ func (t *Tokenizer) prompt(messages []openai.Message) (ids []uint32, output Outp
 	}
 	// Tokens of generated text are some six characters long; a guess that is too
 	// small only costs a copy.
-	ids = append(t.empty(len(start.ids)+chars/5+16), start.ids...)
+	ids := t.empty(chars/5 + 16)
 	for _, m := range rest {
 		ids = token.AppendMessage(ids, token.Message{Role: m.Role, Content: m.Content})
 	}
-	ids = token.AppendReply(ids)
-	return ids, start.output.after(ids[len(start.ids):]), shared
+	prompt.rest = token.AppendReply(ids)
+	return prompt, OutputOf(prompt), shared
 }
 
-// empty returns memory for a prompt of so many ids.
+// empty returns memory for so many ids.
 func (t *Tokenizer) empty(ids int) []uint32 {
 	size := bits.Len(uint(ids - 1))
 	class := &t.spare[size]
@@ -86,14 +91,14 @@ func (t *Tokenizer) empty(ids int) []uint32 {
 // time; fresh memory for each took a tenth of it (BenchmarkModelRun).
 func (t *Tokenizer) Reuse(call *Call) {
 	if !call.kept {
-		t.giveBack(call.Prompt)
+		t.giveBack(call.Prompt.rest)
 	}
 }
 
-func (t *Tokenizer) giveBack(prompt []uint32) {
-	size := bits.Len(uint(cap(prompt))) - 1
+func (t *Tokenizer) giveBack(ids []uint32) {
+	size := bits.Len(uint(cap(ids))) - 1
 	if size > 0 && size < maxSpareBits {
-		t.spare[size] = append(t.spare[size], prompt[:0])
+		t.spare[size] = append(t.spare[size], ids[:0])
 	}
 }
 
@@ -106,7 +111,7 @@ func (t *Tokenizer) prefix(system string) (p, known *Prefix) {
 	p, ok := t.known[system]
 	if !ok {
 		p = &Prefix{ids: token.AppendMessage(make([]uint32, 0, len(system)/5+16), token.Message{Role: "system", Content: system})}
-		p.output = OutputOf(p.ids)
+		p.output = noPrompt.after(p.ids)
 		if len(t.known) >= maxKnownPrefixes {
 			return p, nil
 		}

@@ -33,10 +33,10 @@ func TestTokenizerRendersEveryChatAsTheTemplateDoes(t *testing.T) {
 			}
 			want = token.AppendReply(want)
 			call := tokenizer.NewCall("id", &openai.ChatRequest{Messages: messages})
-			if !slices.Equal(call.Prompt, want) {
-				t.Errorf("round %d, %s: got ids %d, want %d", round, name, call.Prompt, want)
+			if !slices.Equal(call.Prompt.IDs(), want) {
+				t.Errorf("round %d, %s: got ids %d, want %d", round, name, call.Prompt.IDs(), want)
 			}
-			if call.Output() != OutputOf(want) {
+			if call.Output() != OutputOf(PromptOf(want)) {
 				t.Errorf("round %d, %s: the output is not the one of the prompt", round, name)
 			}
 		}
@@ -47,11 +47,11 @@ func TestTokenizerForgetsNothingItGaveAway(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	var tokenizer Tokenizer
 	first := tokenizer.NewCall("a", chat(random, "system prompt"))
-	kept := slices.Clone(first.Prompt)
+	kept := first.Prompt.IDs()
 	for range maxKnownPrefixes + 10 {
 		tokenizer.NewCall("b", &openai.ChatRequest{Messages: []openai.Message{{Role: "system", Content: words(random, 3)}}})
 	}
-	if !slices.Equal(first.Prompt, kept) {
+	if !slices.Equal(first.Prompt.IDs(), kept) {
 		t.Error("the prompt of an earlier call has changed")
 	}
 	if n := len(tokenizer.known); n != maxKnownPrefixes {
@@ -66,7 +66,7 @@ func TestAPromptThatWasGivenBackBecomesAnotherOne(t *testing.T) {
 		request := chat(random, "system prompt")
 		call := tokenizer.NewCall("a", request)
 		want := NewCall("a", request)
-		if !slices.Equal(call.Prompt, want.Prompt) || call.Output() != want.Output() {
+		if !slices.Equal(call.Prompt.IDs(), want.Prompt.IDs()) || call.Output() != want.Output() {
 			t.Fatalf("call %d: the ids are not those of its text", i)
 		}
 		if i%3 > 0 {
@@ -75,13 +75,13 @@ func TestAPromptThatWasGivenBackBecomesAnotherOne(t *testing.T) {
 	}
 	first := tokenizer.NewCall("a", chat(random, "system prompt"))
 	tokenizer.Reuse(first)
-	if second := tokenizer.NewCall("b", chat(random, "system prompt")); &second.Prompt[0] != &first.Prompt[0] {
+	if second := tokenizer.NewCall("b", chat(random, "system prompt")); &second.Prompt.rest[0] != &first.Prompt.rest[0] {
 		t.Error("the memory of the first prompt was not used again")
 	}
 }
 
 func TestTextIsTheTokensOneAfterTheOther(t *testing.T) {
-	for _, o := range []Output{OutputOf(nil), OutputOf([]uint32{7}), OutputOf([]uint32{1, 2, 3})} {
+	for _, o := range []Output{OutputOf(Prompt{}), OutputOf(PromptOf([]uint32{7})), OutputOf(PromptOf([]uint32{1, 2, 3}))} {
 		var want strings.Builder
 		for n := range 200 {
 			if got := o.Text(n); got != want.String() {

@@ -97,10 +97,11 @@ func TestAResumedRequestEndsWithTheTextOfAnUndisturbedOne(t *testing.T) {
 			cfg := defaults()
 			cfg.Resume = tt.resume
 			p := New(k, cfg, c)
-			call := &sim.Call{ID: "m", Model: model, Prompt: make([]uint32, prompt), MaxTokens: limit}
-			for i := range call.Prompt {
-				call.Prompt[i] = uint32(i * 7)
+			ids := make([]uint32, prompt)
+			for i := range ids {
+				ids[i] = uint32(i * 7)
 			}
+			call := &sim.Call{ID: "m", Model: model, Prompt: sim.PromptOf(ids), MaxTokens: limit}
 			var results []Result
 			p.Submit(Message{ID: "m", Deadline: k.Instant(time.Hour).Unix(), Call: call}, func(r Result) { results = append(results, r) })
 			k.At(10*time.Minute, k.Stop)

@@ -98,7 +98,7 @@ func (r *rig) Submit(call *sim.Call, reply sim.Reply) (abort func()) {
 	r.k.After(a.after, func() {
 		e := a.end
 		if e.Status == 200 {
-			e.Usage = sim.Usage{PromptTokens: len(call.Prompt), OutputTokens: call.MaxTokens}
+			e.Usage = sim.Usage{PromptTokens: call.Prompt.Len(), OutputTokens: call.MaxTokens}
 		}
 		end(e)
 	})
@@ -111,7 +111,7 @@ func (r *rig) submit(id string, window time.Duration, plan ...answer) {
 		r.plans[id] = plan
 	}
 	deadline := r.k.Instant(r.k.Now() + window).Unix()
-	call := &sim.Call{ID: id, Model: "m", Prompt: []uint32{1, 2, 3}, MaxTokens: 10}
+	call := &sim.Call{ID: id, Model: "m", Prompt: sim.PromptOf([]uint32{1, 2, 3}), MaxTokens: 10}
 	r.p.Submit(Message{ID: id, Deadline: deadline, Call: call}, func(res Result) {
 		r.results[id] = append(r.results[id], res)
 		r.ended[id] = r.k.Now()

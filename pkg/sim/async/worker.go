@@ -20,7 +20,7 @@ func (p *Processor) work(m *message) bool {
 		p.exceeded(m)
 	case m.complete():
 		p.succeeded(m, sim.End{
-			Status: http.StatusOK, FinishReason: "length", Usage: sim.Usage{PromptTokens: len(m.Call.Prompt)},
+			Status: http.StatusOK, FinishReason: "length", Usage: sim.Usage{PromptTokens: m.Call.Prompt.Len()},
 		})
 	default:
 		p.send(m)
@@ -138,7 +138,7 @@ func (a *attempt) lost() {
 	}
 	// How much of the prompt came from the cache is not known without the usage at the
 	// end: all of it counts as computed.
-	a.p.metrics.recomputed(a.m, len(a.call.Prompt))
+	a.p.metrics.recomputed(a.m, a.call.Prompt.Len())
 	a.m.prefilled = true
 	if a.p.cfg.Resume {
 		a.m.saved += a.tokens
@@ -150,7 +150,7 @@ func (a *attempt) lost() {
 // succeeded ends m with the answer to its last attempt, which generated what was
 // missing.
 func (p *Processor) succeeded(m *message, end sim.End) {
-	prompt := len(m.Call.Prompt)
+	prompt := m.Call.Prompt.Len()
 	end.Usage = sim.Usage{
 		PromptTokens: prompt,
 		CachedTokens: min(prompt, end.Usage.CachedTokens),

@@ -59,13 +59,13 @@ func hundredDecodes(cfg SchedulerConfig) (s *Scheduler, last *Batch) {
 // of which 2,048 are in the cache.
 func BenchmarkAdmission(b *testing.B) {
 	s := NewScheduler(testConfig(b, nil).Scheduler)
-	ids := append(prompt(1, 2048), make([]uint32, 1452)...)
+	ids := append(promptIDs(1, 2048), make([]uint32, 1452)...)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		for j := 2048; j < len(ids); j++ {
 			ids[j] = uint32(i ^ j)
 		}
-		s.Add(&Request{ID: "r", Prompt: ids, MaxTokens: 1, Output: recordedOutput(i)})
+		s.Add(&Request{ID: "r", Prompt: sim.PromptOf(ids), MaxTokens: 1, Output: recordedOutput(i)})
 		s.Update(s.Schedule())
 	}
 }
@@ -105,14 +105,14 @@ type mixedLoad struct {
 	k       *kernel.Kernel
 	s       *Server
 	rng     *rand.Rand
-	prompts [][]uint32
+	prompts []sim.Prompt
 	n       int
 }
 
-func mixedPrompts(n int) [][]uint32 {
-	var prompts [][]uint32
+func mixedPrompts(n int) []sim.Prompt {
+	var prompts []sim.Prompt
 	for i := range n {
-		prompts = append(prompts, append(prompt(i%32, 2048), prompt(1000+i, 1452)...))
+		prompts = append(prompts, sim.PromptOf(append(promptIDs(i%32, 2048), promptIDs(1000+i, 1452)...)))
 	}
 	return prompts
 }

@@ -157,7 +157,7 @@ func TestSchedulerLaws(t *testing.T) {
 			if r.ended() != (ended[r] == 1) || ended[r] > 1 {
 				t.Fatalf("%s ended %d times, its state is %d", r.ID, ended[r], r.state)
 			}
-			want := min(r.MaxTokens, cfg.MaxModelLen-len(r.Prompt))
+			want := min(r.MaxTokens, cfg.MaxModelLen-r.Prompt.Len())
 			if r.Finished() && r.OutputTokens() != want {
 				t.Fatalf("%s finished with %d tokens, want %d", r.ID, r.OutputTokens(), want)
 			}

@@ -175,8 +175,8 @@ func (m *metrics) counters(now Stats) {
 
 // firstToken counts the prompt of r and returns how much of it was computed.
 func (m *metrics) firstToken(r *Request) int {
-	computed := len(r.Prompt) - r.CachedTokens()
-	m.promptTokens.Add(float64(len(r.Prompt)))
+	computed := r.promptTokens - r.CachedTokens()
+	m.promptTokens.Add(float64(r.promptTokens))
 	m.promptCached.Add(float64(r.CachedTokens()))
 	m.promptHit.Add(float64(r.CachedTokens()))
 	m.promptComputed.Add(float64(computed))
@@ -194,8 +194,8 @@ func (m *metrics) finished(q *call, seen kernel.Time) {
 	m.prefill.Observe((q.first - q.admitted).Seconds())
 	m.infer.Observe((q.at - q.admitted).Seconds())
 	m.decode.Observe((q.at - q.first).Seconds())
-	m.prefillComputed.Observe(float64(len(q.Prompt) - q.CachedTokens()))
-	m.requestPrompt.Observe(float64(len(q.Prompt)))
+	m.prefillComputed.Observe(float64(q.promptTokens - q.CachedTokens()))
+	m.requestPrompt.Observe(float64(q.promptTokens))
 	m.requestGeneration.Observe(float64(n))
 	m.requestMaxGeneration.Observe(float64(n))
 	m.paramsN.Observe(1)

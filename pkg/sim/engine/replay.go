@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"bgbench/pkg/sim"
 )
 
 // replay steps the scheduler through a case.
@@ -61,7 +63,7 @@ func newReplay(c *traceCase) *replay {
 			salt = *q.CacheSalt
 		}
 		r.requests = append(r.requests, &Request{
-			ID: q.ID, Prompt: q.prompt(), MaxTokens: q.MaxTokens, Priority: q.Priority,
+			ID: q.ID, Prompt: sim.PromptOf(q.prompt()), MaxTokens: q.MaxTokens, Priority: q.Priority,
 			Arrival: arrival[k], Salt: salt, Output: recordedOutput(k),
 		})
 	}

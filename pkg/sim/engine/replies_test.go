@@ -100,7 +100,9 @@ func testConfig(tb testing.TB, change func(*spec.Engine)) Config {
 	return cfg
 }
 
-func prompt(seed, n int) []uint32 {
+func prompt(seed, n int) sim.Prompt { return sim.PromptOf(promptIDs(seed, n)) }
+
+func promptIDs(seed, n int) []uint32 {
 	ids := make([]uint32, n)
 	for i := range ids {
 		ids[i] = uint32(seed*1_000_003 + i)

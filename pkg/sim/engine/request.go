@@ -1,16 +1,20 @@
 package engine
 
-import "math"
+import (
+	"math"
+
+	"bgbench/pkg/sim"
+)
 
 // Request is one request as the scheduler sees it. The exported fields are set
 // before Scheduler.Add and never change.
 type Request struct {
 	ID        string
-	Prompt    []uint32 // token ids; not empty, shorter than the model's limit
-	MaxTokens int      // output tokens after which it ends, at least 1
-	Priority  int      // lower is more urgent; read under the priority policy only
-	Arrival   int64    // breaks ties of Priority: earlier is more urgent
-	Salt      string   // isolates the prefix cache
+	Prompt    sim.Prompt // not empty, shorter than the model's limit
+	MaxTokens int        // output tokens after which it ends, at least 1
+	Priority  int        // lower is more urgent; read under the priority policy only
+	Arrival   int64      // breaks ties of Priority: earlier is more urgent
+	Salt      string     // isolates the prefix cache
 	Output    OutputIDs
 	// Shared is what the prompt starts with like those of other requests, nil when that
 	// is not known.
@@ -19,6 +23,7 @@ type Request struct {
 	EveryToken bool
 
 	state        requestState
+	promptTokens int
 	known        int // tokens of prompt and output that have arrived
 	computed     int // tokens whose KV is in the cache, those of scheduled steps included
 	placeholders int // async: output tokens that are scheduled and have not arrived
@@ -69,7 +74,7 @@ const (
 )
 
 // OutputTokens is the number of output tokens that have arrived.
-func (r *Request) OutputTokens() int { return r.known - len(r.Prompt) }
+func (r *Request) OutputTokens() int { return r.known - r.promptTokens }
 
 // CachedTokens is how many prompt tokens the prefix cache had when the request
 // was first admitted.
@@ -88,10 +93,10 @@ func (r *Request) ended() bool { return r.state >= stateFinished }
 
 // token returns the id of token i, counted over prompt and output.
 func (r *Request) token(i int) uint32 {
-	if i < len(r.Prompt) {
-		return r.Prompt[i]
+	if i < r.promptTokens {
+		return r.Prompt.ID(i)
 	}
-	return r.Output.OutputID(i - len(r.Prompt))
+	return r.Output.OutputID(i - r.promptTokens)
 }
 
 // never is a token count that no request reaches.

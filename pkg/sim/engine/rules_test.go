@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"testing"
+
+	"bgbench/pkg/sim"
 )
 
 // Rules of vLLM's scheduler that no recorded case isolates. docs/model.md lists all
@@ -19,9 +21,9 @@ func smallScheduler(change func(*SchedulerConfig)) *Scheduler {
 	return NewScheduler(cfg)
 }
 
-func add(s *Scheduler, ids []uint32, maxTokens int) *Request {
+func add(s *Scheduler, prompt sim.Prompt, maxTokens int) *Request {
 	n := s.Unfinished()
-	r := &Request{ID: fmt.Sprint(n), Prompt: ids, MaxTokens: maxTokens, Arrival: int64(n), Output: recordedOutput(n)}
+	r := &Request{ID: fmt.Sprint(n), Prompt: prompt, MaxTokens: maxTokens, Arrival: int64(n), Output: recordedOutput(n)}
 	s.Add(r)
 	return r
 }

@@ -96,8 +96,9 @@ func (s *Scheduler) Stats() Stats { return s.stats }
 // Add queues a request.
 func (s *Scheduler) Add(r *Request) {
 	r.state = stateWaiting
-	r.known = len(r.Prompt)
-	r.limit = min(len(r.Prompt)+r.MaxTokens, s.cfg.MaxModelLen)
+	r.promptTokens = r.Prompt.Len()
+	r.known = r.promptTokens
+	r.limit = min(r.promptTokens+r.MaxTokens, s.cfg.MaxModelLen)
 	r.hashAt = never
 	if s.cfg.EnablePrefixCaching {
 		r.hashAt = s.cfg.BlockSize
@@ -171,7 +172,7 @@ func (s *Scheduler) scheduleBusy(b *Batch, budget int) int {
 // nextTokens returns how many tokens a running request computes next.
 func (s *Scheduler) nextTokens(r *Request, budget int) int {
 	// Async: the step that is in flight is certain to reach max_tokens.
-	if r.placeholders > 0 && r.computed+2-r.placeholders >= len(r.Prompt)+r.MaxTokens {
+	if r.placeholders > 0 && r.computed+2-r.placeholders >= r.promptTokens+r.MaxTokens {
 		return 0
 	}
 	n := r.known + r.placeholders - r.computed
@@ -452,8 +453,10 @@ func (s *Scheduler) hashUpTo(r *Request, i int) {
 // blockIDs returns the token ids of r's block i.
 func (s *Scheduler) blockIDs(r *Request, i int) []uint32 {
 	start := i * s.cfg.BlockSize
-	if end := start + s.cfg.BlockSize; end <= len(r.Prompt) {
-		return r.Prompt[start:end]
+	if end := start + s.cfg.BlockSize; end <= r.promptTokens {
+		if ids := r.Prompt.Range(start, end); ids != nil {
+			return ids
+		}
 	}
 	for j := range s.ids {
 		s.ids[j] = r.token(start + j)

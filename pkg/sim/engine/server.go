@@ -100,7 +100,7 @@ func (s *Server) Submit(source *sim.Call, reply sim.Reply) (abort func()) {
 	}
 	maxTokens := source.MaxTokens
 	if maxTokens == 0 {
-		maxTokens = s.cfg.Scheduler.MaxModelLen - len(source.Prompt)
+		maxTokens = s.cfg.Scheduler.MaxModelLen - source.Prompt.Len()
 	}
 	c.Request = Request{
 		ID:        source.ID,
@@ -147,18 +147,18 @@ func (s *Server) refusal(c *sim.Call) (sim.End, bool) {
 		}, true
 	case c.MaxTokens < 0:
 		return badRequest(fmt.Sprintf("max_tokens must be at least 1, got %d.", c.MaxTokens), "max_tokens", c.MaxTokens), true
-	case len(c.Prompt) == 0:
+	case c.Prompt.Len() == 0:
 		return sim.End{Status: 400, ErrorType: "BadRequestError", Message: "The decoder prompt cannot be empty"}, true
 	case c.MaxTokens > limit:
 		return badRequest(fmt.Sprintf("max_tokens=%d cannot be greater than max_model_len=max_total_tokens=%d. Please request fewer output tokens.", c.MaxTokens, limit),
 			"max_tokens", c.MaxTokens), true
-	case len(c.Prompt)+c.MaxTokens > limit:
+	case c.Prompt.Len()+c.MaxTokens > limit:
 		// The tokenizer stops one token above what would fit, so vLLM does not know
 		// how long the prompt really is.
 		input := limit - c.MaxTokens + 1
 		return badRequest(fmt.Sprintf("This model's maximum context length is %d tokens. However, you requested %d output tokens and your prompt contains at least %d input tokens, for a total of at least %d tokens. Please reduce the length of the input prompt or the number of requested output tokens.",
 			limit, c.MaxTokens, input, input+c.MaxTokens), "input_tokens", input), true
-	case len(c.Prompt) == limit:
+	case c.Prompt.Len() == limit:
 		return sim.End{Status: 400, ErrorType: "BadRequestError", Message: fmt.Sprintf(
 			"The decoder prompt (length %d) plus the number of requested output tokens (at least 1) is longer than the maximum model length of %d. Make sure that `max_model_len` is no smaller than the number of text tokens (prompt + requested output tokens).",
 			limit, limit)}, true
@@ -198,5 +198,5 @@ func (s *Server) abort(c *call) {
 }
 
 func (c *call) usage() sim.Usage {
-	return sim.Usage{PromptTokens: len(c.Prompt), CachedTokens: c.CachedTokens(), OutputTokens: c.outputs}
+	return sim.Usage{PromptTokens: c.Prompt.Len(), CachedTokens: c.CachedTokens(), OutputTokens: c.outputs}
 }

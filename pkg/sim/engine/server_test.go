@@ -68,11 +68,11 @@ func TestTheNextTurnOfAChatHitsTheAnswerBeforeIt(t *testing.T) {
 	s := New(k, testConfig(t, nil))
 	first := prompt(1, 64)
 	submitAt(k, s, 0, &sim.Call{ID: "a", Prompt: first, MaxTokens: 33})
-	next := append([]uint32(nil), first...)
+	next := first.IDs()
 	for i := range 33 {
 		next = append(next, sim.OutputOf(first).ID(i))
 	}
-	b := submitAt(k, s, time.Second, &sim.Call{ID: "b", Prompt: append(next, 7, 8, 9), MaxTokens: 1})
+	b := submitAt(k, s, time.Second, &sim.Call{ID: "b", Prompt: sim.PromptOf(append(next, 7, 8, 9)), MaxTokens: 1})
 	runToEnd(t, k)
 	if end, _ := b.end(); end.Usage.CachedTokens != 96 {
 		t.Errorf("cached tokens: got %d, want the 64 of the prompt and 32 of the answer", end.Usage.CachedTokens)

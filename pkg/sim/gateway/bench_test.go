@@ -48,7 +48,7 @@ func BenchmarkParseLine(b *testing.B) {
 }
 
 func BenchmarkResult(b *testing.B) {
-	call := &sim.Call{ID: "batch_req_1", Model: "m", Prompt: make([]uint32, 3500)}
+	call := &sim.Call{ID: "batch_req_1", Model: "m", Prompt: sim.PromptOf(make([]uint32, 3500))}
 	end := sim.End{Status: 200, FinishReason: "length", Usage: sim.Usage{PromptTokens: 3500, OutputTokens: 500}}
 	var text []byte
 	b.ReportAllocs()
@@ -67,7 +67,7 @@ func (c constantBackend) Submit(call *sim.Call, reply sim.Reply) (abort func()) 
 	c.k.After(c.latency, func() {
 		reply.End(c.k.Now(), sim.End{
 			Status: 200, FinishReason: "length",
-			Usage: sim.Usage{PromptTokens: len(call.Prompt), OutputTokens: call.MaxTokens},
+			Usage: sim.Usage{PromptTokens: call.Prompt.Len(), OutputTokens: call.MaxTokens},
 		})
 	})
 	return func() {}

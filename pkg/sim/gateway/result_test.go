@@ -12,7 +12,7 @@ import (
 // TestBodiesAreWrittenWithSortedKeys: the processor reads a body into a map and
 // writes it again; what spares the map must give the same bytes.
 func TestBodiesAreWrittenWithSortedKeys(t *testing.T) {
-	call := &sim.Call{ID: "batch_req_1", Model: "m<1>", Prompt: []uint32{1, 2, 3}}
+	call := &sim.Call{ID: "batch_req_1", Model: "m<1>", Prompt: sim.PromptOf([]uint32{1, 2, 3})}
 	end := sim.End{Status: 200, FinishReason: "length", Usage: sim.Usage{PromptTokens: 3, CachedTokens: 1, OutputTokens: 12}}
 	fast := resultOf(call, end, "", 1764000000)
 	raw, err := json.Marshal(sim.Completion(call, end, 1764000000))

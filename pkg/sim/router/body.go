@@ -33,7 +33,7 @@ func ReadBody(call *sim.Call, body []byte) error {
 		if !ok {
 			return errors.New("invalid generate request: must have non-empty token_ids field")
 		}
-		call.Prompt = ids
+		call.Prompt = sim.PromptOf(ids)
 		sampling, _ := fields["sampling_params"].(map[string]any)
 		limitOutput(call, sampling, "max_tokens")
 	case strings.HasSuffix(call.Path, "/chat/completions") || call.Path == "":
@@ -106,7 +106,7 @@ func readPrompt(call *sim.Call, prompt any) error {
 		return nil
 	}
 	if ids, ok := tokenIDs(prompt); ok {
-		call.Prompt = ids
+		call.Prompt = sim.PromptOf(ids)
 		return nil
 	}
 	texts, ok := prompt.([]any)

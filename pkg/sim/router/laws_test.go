@@ -40,7 +40,7 @@ func (s *server) Submit(call *sim.Call, reply sim.Reply) (abort func()) {
 				end(sim.End{Status: 500})
 				return
 			}
-			end(sim.End{Status: 200, FinishReason: "length", Usage: sim.Usage{PromptTokens: len(call.Prompt), OutputTokens: 2}})
+			end(sim.End{Status: 200, FinishReason: "length", Usage: sim.Usage{PromptTokens: call.Prompt.Len(), OutputTokens: 2}})
 		})
 	})
 	return func() {
@@ -115,7 +115,7 @@ func checkLaws(t *rapid.T, text string) {
 			ID:         fmt.Sprint(i),
 			Objective:  rapid.SampledFrom([]string{"", "interactive", "batch", "low"}).Draw(t, "objective"),
 			FairnessID: rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "tenant"),
-			Prompt:     make([]uint32, rapid.IntRange(1, 30).Draw(t, "prompt")),
+			Prompt:     sim.PromptOf(make([]uint32, rapid.IntRange(1, 30).Draw(t, "prompt"))),
 			MaxTokens:  rapid.IntRange(1, 60).Draw(t, "time"),
 			Stream:     rapid.Bool().Draw(t, "stream"),
 			TTFTBudget: time.Duration(rapid.IntRange(0, 200).Draw(t, "budget")) * ms,

@@ -141,7 +141,7 @@ func TestAnIdleRouterHasNoEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := &client{k: k, call: &sim.Call{ID: "x", Prompt: make([]uint32, 4), MaxTokens: 120}}
+	client := &client{k: k, call: &sim.Call{ID: "x", Prompt: sim.PromptOf(make([]uint32, 4)), MaxTokens: 120}}
 	k.At(10_000*ms+30*ms, func() {
 		r.Submit(client.call, client)
 		if e := r.live[0]; !e.ever || e.updated != 10_000*ms {

@@ -197,7 +197,7 @@ func (q *request) prompt() int64 {
 	if q.call.PromptEstimate > 0 && !q.r.settings.exactTokens {
 		return int64(q.call.PromptEstimate)
 	}
-	return int64(len(q.call.Prompt))
+	return int64(q.call.Prompt.Len())
 }
 
 // outputLimit is the client's, -1 when there is none.

@@ -208,7 +208,7 @@ func (r *Router) Submit(call *sim.Call, reply sim.Reply) (abort func()) {
 		q.deadline = now + call.TTFTBudget
 	}
 	if q.bytes == 0 {
-		q.bytes = 4 * max(int64(call.PromptEstimate), int64(len(call.Prompt)))
+		q.bytes = 4 * max(int64(call.PromptEstimate), int64(call.Prompt.Len()))
 	}
 	q.labels = r.metrics.flow(flowKey{call.Model, q.fairness, q.priority})
 	if r.polls {

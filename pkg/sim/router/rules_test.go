@@ -454,14 +454,14 @@ func TestBodies(t *testing.T) {
 	}{
 		{"a completion", "/v1/completions", `{"model":"m","prompt":"hello","max_tokens":3,"stream":true}`, sim.Call{Model: "m", PromptEstimate: 2, MaxTokens: 3, Stream: true}, ""},
 		{"prompts are rounded up one by one", "/v1/completions", `{"prompt":["aaaaa","bbbbb"]}`, sim.Call{PromptEstimate: 4}, ""},
-		{"token ids are counted", "/v1/completions", `{"prompt":[1,2,3]}`, sim.Call{Prompt: []uint32{1, 2, 3}}, ""},
+		{"token ids are counted", "/v1/completions", `{"prompt":[1,2,3]}`, sim.Call{Prompt: sim.PromptOf([]uint32{1, 2, 3})}, ""},
 		{"max_tokens 0", "/v1/completions", `{"prompt":"a","max_tokens":0}`, sim.Call{PromptEstimate: 1, NoOutput: true}, ""},
 		{"a limit that is none", "/v1/completions", `{"prompt":"a","max_tokens":-4}`, sim.Call{PromptEstimate: 1}, ""},
 		{"chat", "/v1/chat/completions", `{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"text","text":"abc"}]}]}`, sim.Call{PromptEstimate: 5}, ""},
 		{"chat with tools", "/v1/chat/completions", `{"messages":[{"role":"user"}],"tools":[{"a":1}]}`, sim.Call{PromptEstimate: 4}, ""},
 		{"chat is the default", "", `{"messages":[{"role":"user","content":null}]}`, sim.Call{PromptEstimate: 1}, ""},
 		{"the newer limit wins", "/v1/chat/completions", `{"messages":[{"role":"a"}],"max_completion_tokens":8,"max_tokens":3}`, sim.Call{PromptEstimate: 1, MaxTokens: 8}, ""},
-		{"generate", "/inference/v1/generate", `{"token_ids":[1,2],"sampling_params":{"max_tokens":5}}`, sim.Call{Prompt: []uint32{1, 2}, MaxTokens: 5}, ""},
+		{"generate", "/inference/v1/generate", `{"token_ids":[1,2],"sampling_params":{"max_tokens":5}}`, sim.Call{Prompt: sim.PromptOf([]uint32{1, 2}), MaxTokens: 5}, ""},
 		{"no JSON", "/v1/completions", `not json`, sim.Call{}, "error unmarshaling request bodyMap: invalid character 'o' in literal null (expecting 'u')"},
 		{"no prompt", "/v1/completions", `{}`, sim.Call{}, "invalid completions request: must have prompt field"},
 		{"an empty prompt", "/v1/completions", `{"prompt":""}`, sim.Call{}, "invalid completions request: must have prompt field"},
@@ -494,7 +494,7 @@ func FuzzReadBody(f *testing.F) {
 	f.Add("/inference/v1/generate", `{"token_ids":[4294967295],"sampling_params":{"max_tokens":0}}`)
 	f.Fuzz(func(t *testing.T, path, body string) {
 		call := sim.Call{Path: path}
-		if err := ReadBody(&call, []byte(body)); err == nil && call.PromptEstimate == 0 && len(call.Prompt) == 0 && call.Path == "/v1/completions" && !strings.Contains(body, `""`) {
+		if err := ReadBody(&call, []byte(body)); err == nil && call.PromptEstimate == 0 && call.Prompt.Len() == 0 && call.Path == "/v1/completions" && !strings.Contains(body, `""`) {
 			t.Errorf("a prompt of nothing was accepted: %s", body)
 		}
 		if call.PromptEstimate < 0 || call.MaxTokens < 0 {

@@ -96,7 +96,7 @@ func TestStreamIsWhatVLLMSends(t *testing.T) {
 
 	got := <-backend.submitted
 	out := sim.OutputOf(got.call.Prompt)
-	if got.call.ID != "r1" || len(got.call.Prompt) != 10 || got.call.MaxTokens != 3 {
+	if got.call.ID != "r1" || got.call.Prompt.Len() != 10 || got.call.MaxTokens != 3 {
 		t.Fatalf("submitted %+v", got.call)
 	}
 	k.Post(func() {

@@ -28,8 +28,8 @@ func newChunkWriter(req *openai.ChatRequest, call *sim.Call, created int64) *chu
 	model, _ := json.Marshal(call.Model)
 	c := &chunkWriter{
 		prefix: fmt.Sprintf(`data: {"id":%s,"object":"chat.completion.chunk","created":%d,"model":%s,"choices":[`, id, created, model),
-		output: sim.OutputOf(call.Prompt),
-		prompt: len(call.Prompt),
+		output: call.Output(),
+		prompt: call.Prompt.Len(),
 	}
 	if o := req.StreamOptions; o != nil {
 		c.usage = o.IncludeUsage

@@ -53,7 +53,7 @@ func run(t *testing.T, k *kernel.Kernel) {
 }
 
 func call(id string) *sim.Call {
-	return &sim.Call{ID: id, Model: "Qwen/Qwen3-8B", Prompt: []uint32{1, 2, 3}, MaxTokens: 4, IgnoreEOS: true}
+	return &sim.Call{ID: id, Model: "Qwen/Qwen3-8B", Prompt: sim.PromptOf([]uint32{1, 2, 3}), MaxTokens: 4, IgnoreEOS: true}
 }
 
 func TestSourcesFollowTheArm(t *testing.T) {

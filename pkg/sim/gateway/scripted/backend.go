@@ -100,7 +100,7 @@ func keyOf(call *sim.Call) string {
 	if path == "" {
 		path = "/v1/chat/completions"
 	}
-	return fmt.Sprint(path, call.Model, call.Prompt)
+	return fmt.Sprint(path, call.Model, call.Prompt.IDs())
 }
 
 func (b *Backend) parse(text string) *script {
