@@ -84,13 +84,17 @@ func (c *cell) infrastructure() []Infrastructure {
 			if len(of) == 0 {
 				continue
 			}
+			var gauge track
+			if !m.counter {
+				gauge = gaugeOf(of, m.of)
+			}
 			for _, phase := range phases {
 				i := Infrastructure{Metric: name, Unit: m.unit, Phase: phase, Of: m.of, Series: len(of)}
 				if m.counter {
 					i.Of = ofSum
 					i.count(of, c.spansOf(phase))
 				} else {
-					i.gauge(of, c.spansOf(phase))
+					i.gauge(gauge, c.spansOf(phase))
 				}
 				out = append(out, i)
 			}
@@ -110,19 +114,24 @@ func (i *Infrastructure) count(tracks []track, in []span) {
 	i.Rise, i.PerS = measured(sum, len(tracks)), perSecond(sum, length, len(tracks))
 }
 
-func (i *Infrastructure) gauge(tracks []track, in []span) {
-	none := missing(0, "it is a gauge")
-	i.Rise, i.PerS = none, none
+// gaugeOf makes one track of several: their sum, or their mean.
+func gaugeOf(tracks []track, of string) track {
 	sum := total(tracks)
-	if i.Of == ofMean {
+	if of == ofMean {
 		for k := range sum.values {
 			sum.values[k] /= float64(len(tracks))
 		}
 	}
+	return sum
+}
+
+func (i *Infrastructure) gauge(of track, in []span) {
+	none := missing(0, "it is a gauge")
+	i.Rise, i.PerS = none, none
 	low, high := math.Inf(1), math.Inf(-1)
 	area, length, n := 0.0, 0.0, 0
 	for _, s := range in {
-		steps := sum.steps(s)
+		steps := of.steps(s)
 		if len(steps) == 0 {
 			continue
 		}

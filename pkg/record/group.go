@@ -129,12 +129,21 @@ func (g *groupReader[T]) closeGroup() error {
 	return all
 }
 
-// reader reads a column of the schema, which checkParquet has found in the file.
+// reader reads a column of the schema.
 func (g *groupReader[T]) reader(group parquet.RowGroup, name string) *pageReader {
+	return newPageReader(g.chunk(group, name), g.leaf(name))
+}
+
+func (g *groupReader[T]) chunk(group parquet.RowGroup, name string) parquet.ColumnChunk {
+	return group.ColumnChunks()[g.leaf(name).ColumnIndex]
+}
+
+// leaf is a column of the schema, which checkParquet has found in the file.
+func (g *groupReader[T]) leaf(name string) parquet.LeafColumn {
 	for _, path := range g.schema.parquet.Columns() {
 		if path[0] == name {
 			leaf, _ := g.file.Schema().Lookup(path...)
-			return newPageReader(group.ColumnChunks()[leaf.ColumnIndex], leaf)
+			return leaf
 		}
 	}
 	panic("record: schema " + g.schema.name + " has no column " + name)
