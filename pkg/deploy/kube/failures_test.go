@@ -151,7 +151,7 @@ func TestARightThatIsMissingIsNamed(t *testing.T) {
 	}
 }
 
-func TestAnObjectiveThatTheArmDoesNotHaveIsAMismatch(t *testing.T) {
+func TestWhatTheArmDoesNotSayIsAMismatch(t *testing.T) {
 	t.Parallel()
 	root, c := admin(t), account(t)
 	cell := cellFor(t, "h2-holdback", asked{namespace: "mismatch"})
@@ -167,14 +167,44 @@ func TestAnObjectiveThatTheArmDoesNotHaveIsAMismatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	workers := fmt.Sprintf("num_workers: %d", cell.Plan.Arm.Gateway.NumWorkers)
+	edit(t, root, cell.Namespace, processorName+"-config", "config.yaml", workers, "num_workers: 99")
+	edit(t, root, cell.Namespace, routerName, pluginsFile, "plugins:", "# of somebody else\nplugins:")
 	checks, _, err := c.Verify(ctx, cell)
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = Mismatch(checks)
-	if err == nil || !strings.Contains(err.Error(), "objectives of the pool: found batch=-10 intruder=-20 realtime=100, expected batch=-10 realtime=100") ||
-		!strings.Contains(err.Error(), "ceilings of the bands: found") {
-		t.Errorf("got %v", err)
+	for _, want := range []string{
+		"objectives of the pool: found batch=-10 intruder=-20 realtime=100, expected batch=-10 realtime=100",
+		"ceilings of the bands: found", "processor: num_workers: found 99, expected", "endpoint picker: configuration: found",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, expected %s", err, want)
+		}
+	}
+}
+
+// edit replaces a text in a key of a ConfigMap, as somebody who means well does.
+func edit(t *testing.T, root *Cluster, namespace, name, key, old, replacement string) {
+	t.Helper()
+	config, err := root.get(t.Context(), kindConfigMap, namespace, name)
+	if err != nil || config == nil {
+		t.Fatalf("ConfigMap %s: %v", name, err)
+	}
+	text, _, _ := unstructured.NestedString(config.Object, "data", key)
+	if !strings.Contains(text, old) {
+		t.Fatalf("ConfigMap %s: %s: found no %s in %s", name, key, old, text)
+	}
+	client, err := root.client(kindConfigMap, namespace)
+	if err == nil {
+		err = unstructured.SetNestedField(config.Object, strings.Replace(text, old, replacement, 1), "data", key)
+	}
+	if err == nil {
+		_, err = client.Update(t.Context(), config, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
