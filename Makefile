@@ -3,6 +3,9 @@
 TOOLS := bg-gen bg-deploy bg-load bg-scrape bg-analyze bg-report
 RUN   := $(MAKE) --no-print-directory -f pipelines/experiment.mk
 
+# A value from the command line or the environment as one word of the shell, whatever is in it.
+quoted = '$(subst ','\'',$(value $(1)))'
+
 .DELETE_ON_ERROR:
 .PHONY: notebooks help build man test test-browser race lint bench bench-rows endurance fuzz npm benchmark-local benchmark-model agreement published clean
 
@@ -27,7 +30,7 @@ benchmark-kube-local: build ## run batch-gateway-ci on a Kubernetes of this mach
 # bg-deploy up has flags for, as BG_ variables (BG_STORAGE_CLASS, BG_REVISION, ...).
 KUBE_CONTEXT     ?= kind-kind
 NAMESPACE_PREFIX ?= bgbench
-KUBE             := +@BG_CONTEXT=$(KUBE_CONTEXT) BG_NAMESPACE_PREFIX=$(NAMESPACE_PREFIX)
+KUBE             := +@BG_CONTEXT=$(call quoted,KUBE_CONTEXT) BG_NAMESPACE_PREFIX=$(call quoted,NAMESPACE_PREFIX)
 benchmark-kind: build ## run batch-gateway-ci on a cluster without GPUs, inference-sim in the place of vLLM: KUBE_CONTEXT, NAMESPACE_PREFIX
 	$(KUBE) BG_MODE=sim $(RUN) EXPERIMENT=batch-gateway-ci SETS=target=kube OUT=results/batch-gateway-kind
 
@@ -37,24 +40,24 @@ benchmark-gpu: build ## run batch-gateway on a cluster with GPUs, the real stack
 # Where packages of a system have them: $(PREFIX)/share.
 PREFIX ?= bin
 man: build ## write manual pages and completions for bash, zsh and fish below PREFIX/share
-	@set -e; share=$(PREFIX)/share; \
-	mkdir -p $$share/man/man1 $$share/bash-completion/completions $$share/zsh/site-functions $$share/fish/vendor_completions.d; \
+	@set -e; prefix=$(call quoted,PREFIX); share=$$prefix/share; \
+	mkdir -p "$$share/man/man1" "$$share/bash-completion/completions" "$$share/zsh/site-functions" "$$share/fish/vendor_completions.d"; \
 	for tool in $(TOOLS); do \
-		bin/$$tool man > $$share/man/man1/$$tool.1; \
-		bin/$$tool completion bash > $$share/bash-completion/completions/$$tool; \
-		bin/$$tool completion zsh > $$share/zsh/site-functions/_$$tool; \
-		bin/$$tool completion fish > $$share/fish/vendor_completions.d/$$tool.fish; \
+		bin/$$tool man > "$$share/man/man1/$$tool.1"; \
+		bin/$$tool completion bash > "$$share/bash-completion/completions/$$tool"; \
+		bin/$$tool completion zsh > "$$share/zsh/site-functions/_$$tool"; \
+		bin/$$tool completion fish > "$$share/fish/vendor_completions.d/$$tool.fish"; \
 	done
 
 IMAGE ?= localhost/bgbench:dev
 image: ## build the image of our own tools with docker, for load from inside a cluster: IMAGE
-	docker build -t $(IMAGE) .
+	docker build -t $(call quoted,IMAGE) .
 
 WITHIN ?= 0.05
 agreement: build ## compare the model's two clocks on one arm of each kind (some 8 minutes on a quiet machine)
 	+@$(RUN) EXPERIMENT=agreement SETS=target=model OUT=results/agreement-model
 	+@$(RUN) EXPERIMENT=agreement SETS=target=local OUT=results/agreement-local
-	bin/bg-analyze check --baseline results/agreement-model/results.json --within $(WITHIN) results/agreement-local/results.json
+	bin/bg-analyze check --baseline results/agreement-model/results.json --within $(call quoted,WITHIN) results/agreement-local/results.json
 
 # What the table in docs/model.md is made of. UPDATE=1 writes it.
 PUBLISHED := holdback reserve-sweep eviction-isolation eviction eviction-long-prompts kv-bound batch-gateway upstream-values
@@ -74,7 +77,7 @@ test-kube: build ## run the tests of target kube on a Kubernetes that is built h
 
 NOTEBOOK_RUN ?= results/batch-gateway
 notebooks: npm ## execute the notebooks on the experiment in NOTEBOOK_RUN, outputs beside its results
-	pipelines/notebooks/run.sh $(NOTEBOOK_RUN) $(NOTEBOOK_RUN)/notebooks
+	pipelines/notebooks/run.sh $(call quoted,NOTEBOOK_RUN) $(call quoted,NOTEBOOK_RUN)/notebooks
 
 test-browser: ## open a report in headless Chromium (which must be installed); pictures in bin/screenshots
 	BG_SCREENSHOTS=$${BG_SCREENSHOTS:-$(CURDIR)/bin/screenshots} go test -tags browser -count=1 ./pkg/report/...
@@ -93,7 +96,7 @@ endurance: ## play as many requests as a day has, and watch the heap (some 8 min
 
 ROWS ?= 1000000
 bench-rows: npm ## summarize ROWS requests of 50 gaps, and hold time and memory against DuckDB
-	go test -tags scale -count=1 -timeout 1h -v -run ManyRows ./pkg/analysis -rows $(ROWS)
+	go test -tags scale -count=1 -timeout 1h -v -run ManyRows ./pkg/analysis -rows $(call quoted,ROWS)
 
 fuzz: ## fuzz every parser for some seconds each
 	@grep -rl --include='*_test.go' '^func Fuzz' pkg cmd | sort | while read -r file; do \
