@@ -8,6 +8,7 @@ import (
 
 	"bgbench/pkg/analysis"
 	"bgbench/pkg/cli"
+	"bgbench/pkg/printable"
 )
 
 // run is the tool; it returns the exit code.
@@ -46,6 +47,6 @@ func strictFlag() urfave.Flag {
 // warn prints warnings on standard error.
 func warn(env cli.Env, warnings []analysis.Warning) {
 	for _, w := range warnings {
-		fmt.Fprintf(env.Stderr, "bg-analyze: warning: %s\n", w)
+		fmt.Fprintf(env.Stderr, "bg-analyze: warning: %s\n", printable.Lines(w.String()))
 	}
 }

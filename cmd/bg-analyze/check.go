@@ -11,6 +11,7 @@ import (
 
 	"bgbench/pkg/analysis"
 	"bgbench/pkg/cli"
+	"bgbench/pkg/printable"
 )
 
 // checkOptions of bg-analyze check.
@@ -90,7 +91,7 @@ func check(env cli.Env, o checkOptions) error {
 		o.Metrics = analysis.BaselineMetrics(baseline, current)
 	}
 	for _, text := range analysis.KeysOfOne(baseline, current) {
-		fmt.Fprintf(env.Stderr, "bg-analyze: warning: %s\n", text)
+		fmt.Fprintf(env.Stderr, "bg-analyze: warning: %s\n", printable.Lines(text))
 	}
 	findings := analysis.CompareWithBaseline(baseline, current, o.Metrics, o.Bound)
 	if err := write(env.Stdout, findings); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"bgbench/pkg/cli"
 	"bgbench/pkg/interop"
+	"bgbench/pkg/printable"
 	"bgbench/pkg/record"
 )
 
@@ -94,6 +95,6 @@ func writeRows(path, from string, imported interop.Imported) error {
 
 func printWarnings(env cli.Env, warnings []string) {
 	for _, w := range warnings {
-		fmt.Fprintf(env.Stderr, "bg-analyze: warning: %s\n", w)
+		fmt.Fprintf(env.Stderr, "bg-analyze: warning: %s\n", printable.Lines(w))
 	}
 }

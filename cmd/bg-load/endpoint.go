@@ -11,6 +11,7 @@ import (
 	"bgbench/pkg/cli"
 	"bgbench/pkg/inputs"
 	"bgbench/pkg/load"
+	"bgbench/pkg/printable"
 	"bgbench/pkg/spec"
 )
 
@@ -123,7 +124,7 @@ func endpointOptions(ctx context.Context, c *ucli.Context, env cli.Env) (o load.
 	if !cli.Quiet(c) {
 		fmt.Fprintf(env.Stderr, "measuring %s\n", o.Stack.Arm.Description)
 		for _, note := range o.Notes {
-			fmt.Fprintln(env.Stderr, note)
+			fmt.Fprintln(env.Stderr, printable.Lines(note))
 		}
 	}
 	return o, clean, nil

@@ -11,6 +11,7 @@ import (
 
 	"bgbench/pkg/analysis"
 	"bgbench/pkg/cli"
+	"bgbench/pkg/printable"
 	"bgbench/pkg/report"
 )
 
@@ -47,7 +48,7 @@ func readBeside(c *ucli.Context) (report.Beside, error) {
 func convertBeside(c *ucli.Context, env cli.Env, output string, beside report.Beside) error {
 	return convert(c, env, output, func(w io.Writer, results analysis.Results) error {
 		for _, text := range beside.Apart(results) {
-			fmt.Fprintf(env.Stderr, "bg-report: warning: %s\n", text)
+			fmt.Fprintf(env.Stderr, "bg-report: warning: %s\n", printable.Lines(text))
 		}
 		return report.HTML(w, results, beside)
 	})

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"bgbench/pkg/printable"
 )
 
 // Exit codes of every tool.
@@ -83,10 +85,10 @@ func Report(stderr io.Writer, tool string, err error) int {
 	if errors.As(err, &status) && status.Err == nil {
 		return status.Code
 	}
-	fmt.Fprintf(stderr, "%s: %s\n", tool, strings.TrimSpace(err.Error()))
+	fmt.Fprintf(stderr, "%s: %s\n", tool, printable.Lines(strings.TrimSpace(err.Error())))
 	var h Hinter
 	if errors.As(err, &h) {
-		fmt.Fprintf(stderr, "hint: %s\n", h.Hint())
+		fmt.Fprintf(stderr, "hint: %s\n", printable.Lines(h.Hint()))
 	}
 	var usage UsageError
 	var invalid InvalidError

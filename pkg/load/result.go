@@ -11,6 +11,7 @@ import (
 	"io"
 
 	"bgbench/pkg/openai"
+	"bgbench/pkg/printable"
 	"bgbench/pkg/record"
 )
 
@@ -75,7 +76,7 @@ func decodeResult(line []byte) (Result, error) {
 	switch {
 	case out.Error != nil:
 		result.Status = statusOfCode(out.Error.Code)
-		result.Error = out.Error.Code + ": " + out.Error.Message
+		result.Error = printable.Line(out.Error.Code + ": " + out.Error.Message)
 	case out.Response == nil:
 		result.Status, result.Error = record.StatusProtocolError, "neither response nor error"
 	case out.Response.StatusCode != 200:
@@ -83,7 +84,7 @@ func decodeResult(line []byte) (Result, error) {
 		result.Status = openai.RefusalStatus(out.Response.StatusCode, "")
 		var body openai.ErrorBody
 		if json.Unmarshal(out.Response.Body, &body) == nil {
-			result.Error = body.Error.Message
+			result.Error = printable.Line(body.Error.Message)
 		}
 	default:
 		result.answer(out.Response.Body)

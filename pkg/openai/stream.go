@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"bgbench/pkg/printable"
 	"bgbench/pkg/record"
 )
 
@@ -268,7 +269,7 @@ const errorTextLimit = 400
 
 // shorten makes one short line of what a server wrote.
 func shorten(text string) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\ufffd")), " ")
+	text = printable.Line(strings.Join(strings.Fields(text), " "))
 	if len(text) <= errorTextLimit {
 		return text
 	}

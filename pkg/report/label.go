@@ -1,10 +1,6 @@
 package report
 
-import (
-	"fmt"
-	"strings"
-	"unicode"
-)
+import "bgbench/pkg/printable"
 
 // How many characters of a text the page shows in place. A name that is longer is
 // the title of what is shown and stands whole in the configuration.
@@ -32,22 +28,12 @@ func shortened(name string, limit int) string {
 // visible shows characters that draw nothing or turn the direction of the text by
 // their code point, and cuts text after limit characters.
 func visible(text string, limit int) string {
-	var b strings.Builder
 	n := 0
-	for _, r := range text {
+	for i := range text {
 		if n == limit {
-			b.WriteString("…")
-			break
+			return printable.Line(text[:i]) + "…"
 		}
 		n++
-		switch {
-		case r == '\n' || r == '\t':
-			b.WriteByte(' ')
-		case !unicode.IsPrint(r) && r != '\u00a0':
-			fmt.Fprintf(&b, "<U+%04X>", r)
-		default:
-			b.WriteRune(r)
-		}
 	}
-	return b.String()
+	return printable.Line(text)
 }
