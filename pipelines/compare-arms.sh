@@ -28,24 +28,28 @@ case $arms in
 	exit 2
 	;;
 esac
+profile=${PROFILE:-ci}
+case $profile in *.yaml) profile=$(cd "$(dirname "$profile")" && pwd)/$(basename "$profile") ;; esac
 out=${2:-results/$name}
 case $out in /*) ;; *) out=$PWD/$out ;; esac
 
 for tool in bg-gen bg-load bg-analyze bg-report; do
 	[ -x "$bin/$tool" ] || (cd "$root" && go build -o "$bin/$tool" "./cmd/$tool")
 done
-mkdir -p "$out"
-cat >"$out/asked.yaml" <<END
+# Frozen in OUT once it is accepted: until then nothing in OUT changes.
+asked=$(mktemp -d)
+trap 'rm -rf "$asked"' EXIT
+cat >"$asked/compare-arms.yaml" <<END
 name: compare-arms
 question: What do the arms do to interactive requests and to batch work, against $first?
 target: model
 trials: ${TRIALS:-3}
 margin: ${MARGIN:-0.1}
-profile: ${PROFILE:-ci}
+profile: $profile
 baseline: $first
 arms: [$arms]
 # The servers and the pool of batch-gateway-ci: what the short workload fills.
 armSet: {engine.maxNumSeqs: 32, router.maxConcurrency: 24}
 END
-make --no-print-directory -j"${JOBS:-2}" -C "$root" -f pipelines/experiment.mk BIN="$bin" EXPERIMENT="$out/asked.yaml" OUT="$out" >&2
-exec "$bin/bg-analyze" explain "$out/results.json"
+make --no-print-directory -j"${JOBS:-2}" -C "$root" -f pipelines/experiment.mk BIN="$bin" EXPERIMENT="$asked/compare-arms.yaml" OUT="$out" >&2
+"$bin/bg-analyze" explain "$out/results.json"

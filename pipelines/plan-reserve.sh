@@ -79,8 +79,10 @@ requests=$(printf '%s\n' "$lengths" | awk -v pool="$pool" -v replicas="$replicas
 	{ least = $1 + 0; for (i = 2; i <= NF; i++) if ($i + 0 < least) least = $i + 0
 	  printf "%d", pool * replicas * (seconds + 10) / (least * 0.008) + 100 }')
 list() { printf '%s\n' "$1" | awk '{ for (i = 1; i <= NF; i++) printf "%s%s", (i > 1 ? ", " : ""), $i }'; }
-mkdir -p "$out"
-cat >"$out/plan.yaml.partial" <<END
+# Frozen in OUT once it is accepted: until then nothing in OUT changes.
+asked=$(mktemp -d)
+trap 'rm -rf "$asked"' EXIT
+cat >"$asked/plan-reserve.yaml" <<END
 name: plan-reserve
 question: Which reserve of the pool keeps interactive requests within the margin of their latency alone, and what does it cost batch work?
 target: model
@@ -109,9 +111,8 @@ sweep:
   interactive.phases.steady.rate: [$(list "$rates")]
   prompt.osl.mean: [$(list "$lengths")]
 END
-mv "$out/plan.yaml.partial" "$out/plan.yaml"
 
-make --no-print-directory -j"${JOBS:-2}" -C "$root" -f pipelines/experiment.mk BIN="$bin" EXPERIMENT="$out/plan.yaml" OUT="$out" >&2
+make --no-print-directory -j"${JOBS:-2}" -C "$root" -f pipelines/experiment.mk BIN="$bin" EXPERIMENT="$asked/plan-reserve.yaml" OUT="$out" >&2
 "$bin/bg-analyze" arms --metric steady/interactive/ttft/p95 --metric steady/interactive/itl/p95 \
 	--metric all/batch/requests_per_s/value "$out/results.json" |
 	awk -v margin="$margin" -f "$root/pipelines/plan-reserve.awk"

@@ -51,8 +51,11 @@ func connection(c *ucli.Context, env cli.Env) (load.Connection, error) {
 			err = fmt.Errorf("BG_API_KEY: %w", err)
 		}
 	}
-	if err == nil {
-		err = to.Check()
+	if err != nil {
+		return to, cli.Usage(err)
 	}
-	return to, cli.Usage(err)
+	if err := to.Check(); err != nil {
+		return to, cli.Usagef("--%w", err)
+	}
+	return to, nil
 }

@@ -60,7 +60,8 @@ func newCell(r *rows, metadata []byte) (*cell, error) {
 	}
 	want := identity{c.meta.Experiment, c.meta.Arm, int32(c.meta.Trial)}
 	if r.requests > 0 && r.identity != want {
-		return nil, fmt.Errorf("the rows belong to %v, run-metadata.json to %v", r.identity, want)
+		rows, meta := r.identity.differs(want)
+		return nil, fmt.Errorf("its rows are of %s, its run-metadata.json is of %s", rows, meta)
 	}
 	r.declare(c.meta.Profile.SLO)
 	c.layBands()

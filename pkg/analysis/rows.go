@@ -47,8 +47,16 @@ type identity struct {
 	Trial           int32
 }
 
-func (id identity) String() string {
-	return fmt.Sprintf("experiment %q, arm %q, trial %d", id.Experiment, id.Arm, id.Trial)
+// differs says of two cells what each has where they differ: "arm \"a\" and arm \"b\"".
+func (id identity) differs(from identity) (has, other string) {
+	switch {
+	case id.Experiment != from.Experiment:
+		return fmt.Sprintf("experiment %q", id.Experiment), fmt.Sprintf("experiment %q", from.Experiment)
+	case id.Arm != from.Arm:
+		return fmt.Sprintf("arm %q", id.Arm), fmt.Sprintf("arm %q", from.Arm)
+	default:
+		return fmt.Sprintf("trial %d", id.Trial), fmt.Sprintf("trial %d", from.Trial)
+	}
 }
 
 type phaseClass struct{ phase, class string }
@@ -77,7 +85,8 @@ func (r *rows) same(id identity) error {
 		r.identity = id
 	}
 	if id != r.identity {
-		return fmt.Errorf("it belongs to %v, the first row to %v", id, r.identity)
+		has, first := id.differs(r.identity)
+		return fmt.Errorf("it is of %s, the first row of %s", has, first)
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (s *Stack) resolve(r Request) (spec.Profile, error) {
 func (s *Stack) take(e spec.Experiment, name string) (spec.Profile, error) {
 	arm, ok := e.Arm(name)
 	if !ok {
-		return spec.Profile{}, fmt.Errorf("experiment %s has no arm %q", e.Name, name)
+		return spec.Profile{}, e.NoArm(name)
 	}
 	s.Arm, s.Experiment, s.Point = arm, e.Name, e.SweptOf(arm.Name).Point
 	declared := e.Declaration()

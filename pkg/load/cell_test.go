@@ -178,11 +178,11 @@ func TestARunThatBeginsAgainIsUnfinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fmt.Sprint(found), fmt.Sprint([]Recovered{{filepath.Join(dir, RequestsFile), 2}, {filepath.Join(dir, JobsFile), 0}}); got != want {
+	if got, want := fmt.Sprint(found), fmt.Sprint([]Recovered{{Path: filepath.Join(dir, RequestsFile), Rows: 2}, {Path: filepath.Join(dir, JobsFile)}}); got != want {
 		t.Errorf("recovered %s, expected %s", got, want)
 	}
-	if _, err := Recover(dir); err == nil || !strings.Contains(err.Error(), "is there already") {
-		t.Errorf("found error %v, expected that the file is there already", err)
+	if found, err := Recover(dir); err != nil || len(found) != 2 || !found[0].Whole || !found[1].Whole {
+		t.Errorf("found %v and error %v, expected that both are there already", found, err)
 	}
 }
 

@@ -113,14 +113,14 @@ func (c Connection) tls() (*tls.Config, error) {
 	}
 	pem, err := os.ReadFile(c.CAFile)
 	if err != nil {
-		return nil, fmt.Errorf("CA file: %w", err)
+		return nil, fmt.Errorf("ca-file: %w", err)
 	}
 	roots, err := x509.SystemCertPool()
 	if err != nil {
 		roots = x509.NewCertPool()
 	}
 	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("CA file: %s: found no certificate, expected one or more as PEM", c.CAFile)
+		return nil, fmt.Errorf("ca-file: %s: found no certificate, expected one or more as PEM", c.CAFile)
 	}
 	return &tls.Config{RootCAs: roots}, nil
 }
@@ -167,15 +167,22 @@ func (c Connection) settings() *record.ClientSettings {
 	return s
 }
 
-// Check says what is wrong with the settings, before anything is written.
+// Check says what is wrong with the settings, each named as the flag that sets it, before
+// anything is written.
 func (c Connection) Check() error {
-	for _, t := range []time.Duration{c.Timeouts.Connect, c.Timeouts.Headers, c.Timeouts.FirstToken, c.Timeouts.Idle} {
-		if t < 0 {
-			return fmt.Errorf("timeout: found %s, expected 0 or more", t)
+	for _, bound := range []struct {
+		name string
+		time time.Duration
+	}{
+		{"connect-timeout", c.Timeouts.Connect}, {"headers-timeout", c.Timeouts.Headers},
+		{"first-token-timeout", c.Timeouts.FirstToken}, {"idle-timeout", c.Timeouts.Idle},
+	} {
+		if bound.time < 0 {
+			return fmt.Errorf("%s: found %s, expected 0 or more", bound.name, bound.time)
 		}
 	}
 	if c.MaxAnswerBytes < 0 {
-		return fmt.Errorf("largest answer: found %d bytes, expected 0 or more", c.MaxAnswerBytes)
+		return fmt.Errorf("max-answer-bytes: found %d, expected 0 or more", c.MaxAnswerBytes)
 	}
 	if c.Tenant != "" && !httpguts.ValidHeaderFieldValue(c.Tenant) {
 		return fmt.Errorf("tenant: found %q, expected the value of a header", c.Tenant)

@@ -87,13 +87,13 @@ func TestSettingsOfNoUseAreNamed(t *testing.T) {
 		connection Connection
 		err        string
 	}{
-		"a file without certificate": {Connection{CAFile: empty}, "CA file: " + empty + ": found no certificate, expected one or more as PEM"},
-		"a file that is not there":   {Connection{CAFile: empty + "2"}, "CA file: open " + empty + "2: no such file or directory"},
+		"a file without certificate": {Connection{CAFile: empty}, "ca-file: " + empty + ": found no certificate, expected one or more as PEM"},
+		"a file that is not there":   {Connection{CAFile: empty + "2"}, "ca-file: open " + empty + "2: no such file or directory"},
 		"a proxy without scheme":     {Connection{Proxy: "localhost:3128"}, `proxy: found "localhost:3128", expected a URL such as http://127.0.0.1:3128, or environment`},
 		"a password in a flag":       {Connection{Proxy: "http://me:k3y@p:1"}, `proxy: found a user in the URL, expected it in HTTPS_PROXY together with "environment", where no list of processes shows it`},
-		"a negative time":            {Connection{Timeouts: openai.Timeouts{Idle: -time.Second}}, "timeout: found -1s, expected 0 or more"},
+		"a negative time":            {Connection{Timeouts: openai.Timeouts{Idle: -time.Second}}, "idle-timeout: found -1s, expected 0 or more"},
 		"a tenant of two lines":      {Connection{Tenant: "a\nb"}, `tenant: found "a\nb", expected the value of a header`},
-		"a negative size":            {Connection{MaxAnswerBytes: -1}, "largest answer: found -1 bytes, expected 0 or more"},
+		"a negative size":            {Connection{MaxAnswerBytes: -1}, "max-answer-bytes: found -1, expected 0 or more"},
 	} {
 		if err := c.connection.Check(); err == nil || err.Error() != c.err {
 			t.Errorf("%s: found %v, expected %s", name, err, c.err)

@@ -100,7 +100,7 @@ func (m Matrix) plan() ([]plannedCell, error) {
 	}
 	for _, name := range m.Arms {
 		if _, ok := e.Arm(name); !ok {
-			return nil, cli.Usagef("experiment %s has no arm %q", e.Name, name)
+			return nil, cli.Usagef("--arm: %w", e.NoArm(name))
 		}
 	}
 	if m.Trial < 0 || m.Trial > e.Trials {

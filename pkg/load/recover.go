@@ -15,8 +15,9 @@ import (
 
 // Recovered is a file that was made from a .partial one.
 type Recovered struct {
-	Path string
-	Rows int64
+	Path  string
+	Rows  int64
+	Whole bool // it was there already, and was left as it is
 }
 
 // recoveries are the files of a cell that hold rows, with what makes each readable.
@@ -30,7 +31,7 @@ var recoveries = []struct {
 }
 
 // Recover makes the .partial files in the folder of a cell readable, or the one
-// .partial file that path names. A file that is whole already is left as it is.
+// .partial file that path names. A file that is there already is left as it is.
 func Recover(path string) ([]Recovered, error) {
 	about, err := os.Stat(path)
 	if err != nil {
@@ -47,13 +48,14 @@ func Recover(path string) ([]Recovered, error) {
 		}
 		to := filepath.Join(dir, r.name)
 		rows, err := recoverFile(r.from, to)
+		whole := errors.Is(err, fs.ErrExist)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err != nil {
+		if err != nil && !whole {
 			return found, err
 		}
-		found = append(found, Recovered{to, rows})
+		found = append(found, Recovered{to, rows, whole})
 	}
 	if only == "" && len(found) > 0 {
 		if err := recoverMetadata(dir); err != nil {
@@ -66,13 +68,14 @@ func Recover(path string) ([]Recovered, error) {
 	return found, nil
 }
 
+// recoverFile fails with fs.ErrExist where the file is there.
 func recoverFile(from func(partial, to string) (int64, error), to string) (int64, error) {
 	partial := record.Partial(to)
 	if _, err := os.Stat(partial); err != nil {
 		return 0, err
 	}
 	if _, err := os.Stat(to); err == nil {
-		return 0, fmt.Errorf("%s: is there already and would be overwritten by the rows of %s", to, partial)
+		return 0, fs.ErrExist
 	}
 	return from(partial, to)
 }

@@ -19,7 +19,7 @@ import (
 type workFolder struct {
 	cell string // the folder that it will be
 	path string
-	cut  string // where what an earlier run left is now; empty when it left nothing
+	cut  string   // where what an earlier run left is now; empty when it left nothing
 	pid  *os.File // to be closed when the cell is whole or given up
 }
 

@@ -281,7 +281,7 @@ func (s study) explainChange(t *terminal) {
 			analysis.Plural(family, "test")))
 	}
 	if most > s.Experiment.Trials {
-		t.paragraph("To run as many, experiment.yaml being the one beside results.json:")
+		t.paragraph("To run as many, in the folder of bgbench, EXPERIMENT being the path of the experiment.yaml beside results.json:")
 		t.command(fmt.Sprintf("make -f pipelines/experiment.mk EXPERIMENT=experiment.yaml SETS=trials=%d OUT=results/more", most))
 	}
 	if !told {

@@ -20,7 +20,7 @@ func (s study) reproduce() reproduce {
 	if s.ofEndpoints() {
 		return s.endpointReproduce()
 	}
-	r := reproduce{Lead: "experiment.yaml beside results.json holds every setting with its default written out. The seed of trial k is that of the profile plus k − 1, so that the same file gives the same schedule, prompts and jobs."}
+	r := reproduce{Lead: "experiment.yaml beside results.json holds every setting with its default written out. The seed of trial k is that of the profile plus k − 1, so that the same file gives the same schedule, prompts and jobs. The commands run in the folder of bgbench, with the paths of the two files."}
 	commands := []string{
 		"make build",
 		"make -f pipelines/experiment.mk EXPERIMENT=experiment.yaml OUT=results/again",

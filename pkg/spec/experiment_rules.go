@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -110,4 +111,17 @@ func (e Experiment) Arm(name string) (Arm, bool) {
 		}
 	}
 	return Arm{}, false
+}
+
+// NoArm says that the experiment has no arm of that name, and which it has.
+func (e Experiment) NoArm(name string) error {
+	names := make([]string, len(e.Arms))
+	for i, a := range e.Arms {
+		names[i] = a.Name
+	}
+	err := fmt.Errorf("experiment %s has no arm %q, expected one of %s", e.Name, name, strings.Join(names, ", "))
+	if near := nearest(name, names); near != "" {
+		return HintedError{err, fmt.Sprintf("did you mean %s?", near)}
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -69,10 +70,30 @@ func line(what, name string, p problem, origins map[string]origin) string {
 	default:
 		subject += " " + at.String()
 	}
-	if path == "" {
-		return subject + ": " + p.text
+	text := p.text
+	if at.assignment == "" {
+		text += because(origins, p.path)
 	}
-	return subject + ": " + path + ": " + p.text
+	if path == "" {
+		return subject + ": " + text
+	}
+	return subject + ": " + path + ": " + text
+}
+
+// because names the assignments to parts of what is written at path: what is wrong with the
+// whole may be theirs.
+func because(origins map[string]origin, path string) string {
+	var sets []string
+	for part, at := range origins {
+		if at.assignment != "" && strings.HasPrefix(part, path+".") && !slices.Contains(sets, at.String()) {
+			sets = append(sets, at.String())
+		}
+	}
+	if len(sets) == 0 {
+		return ""
+	}
+	slices.Sort(sets)
+	return " (with " + strings.Join(sets, ", ") + ")"
 }
 
 // where adds to each problem what a sweep set elsewhere; one that lies in the value of a

@@ -179,7 +179,7 @@ func (in Interactive) problems(is *problems, path string) {
 		phase.arrivalProblems(is, at)
 		requests += phase.requests() * float64(in.Cycles)
 	}
-	is.check(requests <= maxInteractiveRequests, join(path, "phases"), "found %.0f requests in all, expected %d at most", requests, maxInteractiveRequests)
+	is.check(requests <= maxInteractiveRequests, join(path, "phases"), "found %.10g requests in all, expected %d at most", requests, maxInteractiveRequests)
 	is.check(in.Cycles >= 1, join(path, "cycles"), "found %d, expected 1 or more", in.Cycles)
 	is.check(in.WarmupCycles >= 0, join(path, "warmupCycles"), "found %d, expected 0 or more", in.WarmupCycles)
 	if in.Cycles >= 1 && in.WarmupCycles >= in.Cycles {
