@@ -185,7 +185,9 @@ down() {
 	done
 	stop containerd
 	ip netns del "$ns" 2>/dev/null || true
-	rm -f "/var/lib/cni/results/$ns"-* # what the network plugins keep of pods that were there until now
+	# What the network plugins keep of pods that were there until now: it names their network
+	# namespaces, which are below STATE.
+	grep -slF "$state/" /var/lib/cni/results/* | while read -r t; do rm -f "$t"; done || true
 	rmdir /sys/fs/cgroup/*/k8s.io 2>/dev/null || true
 	rm -f "$state/pids"
 }

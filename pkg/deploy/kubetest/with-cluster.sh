@@ -57,7 +57,8 @@ export BG_CLUSTER_PROGRAMS
 # What is there of the cluster at the end is a failure of its own.
 leftovers() {
 	grep -F "$state" /proc/mounts || true
-	ls -d "/run/netns/$BG_CLUSTER_NS" "/var/lib/cni/results/$BG_CLUSTER_NS"-* 2>/dev/null || true
+	ls -d "/run/netns/$BG_CLUSTER_NS" 2>/dev/null || true
+	grep -slF "$state/" /var/lib/cni/results/* || true
 	for p in /proc/[0-9]*; do
 		if [ "${p#/proc/}" != $$ ] && tr '\0' ' ' 2>/dev/null <"$p/cmdline" | grep -qF "$state/"; then echo "process ${p#/proc/}: $(tr '\0' ' ' <"$p/cmdline")"; fi
 	done 2>/dev/null
