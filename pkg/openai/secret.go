@@ -2,6 +2,7 @@ package openai
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -40,11 +41,22 @@ func (s Secret) hideIn(text string) string {
 	return strings.ReplaceAll(text, string(s), redacted)
 }
 
+// maxSecretBytes is far above the longest key. A wrong path may lead to anything.
+const maxSecretBytes = 64 << 10
+
 // ReadSecret reads a file that holds a secret and nothing else.
 func ReadSecret(path string) (Secret, error) {
-	text, err := os.ReadFile(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return "", err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxSecretBytes+1))
+	if err != nil {
+		return "", err
+	}
+	if len(text) > maxSecretBytes {
+		return "", fmt.Errorf("%s: found more than %d bytes, expected a key on one line", path, maxSecretBytes)
 	}
 	secret, err := ParseSecret(string(text))
 	if err != nil {

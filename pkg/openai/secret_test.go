@@ -30,10 +30,11 @@ func TestASecretDoesNotPrint(t *testing.T) {
 func TestAFileHoldsOneSecret(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
 	for text, want := range map[string]string{
-		"k3y\n":        "",
-		" k3y ":        "",
-		"":             file + ": found 0 characters that are no key, expected one line",
-		"k3y\nanother": file + ": found 11 characters that are no key, expected one line",
+		"k3y\n":                    "",
+		" k3y ":                    "",
+		"":                         file + ": found 0 characters that are no key, expected one line",
+		strings.Repeat("k", 1<<20): file + ": found more than 65536 bytes, expected a key on one line",
+		"k3y\nanother":             file + ": found 11 characters that are no key, expected one line",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
