@@ -29,6 +29,7 @@ const clockVirtual = "virtual"
 // run-metadata.json of a run that was not interrupted.
 type Cell struct {
 	dir      string
+	force    bool
 	lock     *os.File // held from Begin to Finish or Abandon
 	requests *record.Writer[record.Request]
 	jobs     *record.Writer[record.Job]
@@ -75,7 +76,7 @@ func CreateCell(dir string, id Identity, force bool) (*Cell, error) {
 				found.Trial, found.Arm, found.Experiment, found.RunStartedAt.Format("2006-01-02 15:04:05")), same}
 		}
 	}
-	return &Cell{dir: dir}, nil
+	return &Cell{dir: dir, force: force}, nil
 }
 
 // placedTrial is the trial that a folder of an experiment is for, ARM/tK or ARM/tK.partial;
@@ -101,7 +102,7 @@ func (e *BusyError) Hint() string {
 }
 
 // Begin implements Output. The metadata of an earlier run goes first: from here the
-// cell is unfinished.
+// cell is unfinished. What that run measured before it was cut is kept, as NAME.cut.
 func (c *Cell) Begin(meta record.Metadata) error {
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return fmt.Errorf("creating cell: %w", err)
@@ -121,14 +122,22 @@ func (c *Cell) Begin(meta record.Metadata) error {
 
 // create makes the files of a folder that is ours.
 func (c *Cell) create(meta record.Metadata) error {
-	for _, name := range []string{MetadataFile, RequestsFile, JobsFile} {
-		if err := os.Remove(filepath.Join(c.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("removing the earlier run: %w", err)
-		}
-	}
 	createRequests, createJobs := record.Create[record.Request], record.Create[record.Job]
+	clear := keepCut
+	if c.force {
+		clear = os.Remove
+	}
 	if meta.Clock == clockVirtual { // the same run can be had again
+		clear = os.Remove
 		createRequests, createJobs = record.CreateWhole[record.Request], record.CreateWhole[record.Job]
+	}
+	for _, name := range []string{MetadataFile, RequestsFile, JobsFile} {
+		path := filepath.Join(c.dir, name)
+		for _, old := range []string{path, partial.Name(path)} {
+			if err := clear(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("clearing what an earlier run left: %w", err)
+			}
+		}
 	}
 	about := fileMeta(meta)
 	var err error
@@ -140,6 +149,9 @@ func (c *Cell) create(meta record.Metadata) error {
 	}
 	return nil
 }
+
+// keepCut gives what a run left that was cut a name that the next run leaves alone.
+func keepCut(path string) error { return os.Rename(path, path+".cut") }
 
 // fileMeta is what a file of rows says about itself.
 func fileMeta(meta record.Metadata) map[string]string {

@@ -186,6 +186,51 @@ func TestARunThatBeginsAgainIsUnfinished(t *testing.T) {
 	}
 }
 
+func TestWhatARunMeasuredBeforeItWasCutIsKept(t *testing.T) {
+	virtual := testMeta()
+	virtual.Clock = clockVirtual
+	for name, c := range map[string]struct {
+		again     record.Metadata
+		force     bool
+		recovered bool
+		want      string
+	}{
+		"by the next run":                   {testMeta(), false, false, "jobs.parquet.partial jobs.parquet.partial.cut requests.parquet.partial requests.parquet.partial.cut"},
+		"recovered, by the next run":        {testMeta(), false, true, "jobs.parquet.cut jobs.parquet.partial jobs.parquet.partial.cut requests.parquet.cut requests.parquet.partial requests.parquet.partial.cut"},
+		"not with force":                    {testMeta(), true, true, "jobs.parquet.partial requests.parquet.partial"},
+		"not where the same run can be had": {virtual, false, false, "jobs.parquet.partial requests.parquet.partial"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			killed := &Cell{dir: dir}
+			if err := killed.Begin(testMeta()); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(killed.WriteRequests(testRow(0)), killed.Abandon()); err != nil {
+				t.Fatal(err)
+			}
+			if c.recovered {
+				if _, err := Recover(dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			again, err := CreateCell(dir, testID, c.force)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := again.Begin(c.again); err != nil {
+				t.Fatal(err)
+			}
+			if got := files(t, dir); got != c.want {
+				t.Errorf("found %s, expected %s", got, c.want)
+			}
+			if err := again.Abandon(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
 func TestOneFileIsRecoveredAlone(t *testing.T) {
 	dir := t.TempDir()
 	cell := &Cell{dir: dir}
