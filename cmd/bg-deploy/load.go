@@ -43,6 +43,9 @@ func loadCommand() *ucli.Command {
 			if n := c.Int("shards"); n < 1 || n > record.MaxShards {
 				return cli.Usagef("--shards: found %d, expected 1 to %d", n, record.MaxShards)
 			}
+			if err := kube.CheckVolumeSize(c.String("volume-size")); err != nil {
+				return cli.Usage(err)
+			}
 			versions, err := kube.LoadVersions(c.String("versions"), nil, list(c, "image"))
 			if err != nil {
 				return cli.Usage(err)

@@ -117,6 +117,9 @@ func NewCell(plan deploy.Stack, o Options) (Cell, error) {
 	if o.VolumeSize == "" {
 		o.VolumeSize = defaultVolumeSize
 	}
+	if err := CheckVolumeSize(o.VolumeSize); err != nil {
+		return Cell{}, err
+	}
 	if o.Pool == "" {
 		o.Pool = PoolDeployment
 	}
@@ -127,8 +130,8 @@ func NewCell(plan deploy.Stack, o Options) (Cell, error) {
 		return Cell{}, cli.WithHint(fmt.Errorf("--pool: found %s in mode %s, expected it in mode %s: the presets of KServe are those of vLLM", o.Pool, o.Mode, ModeGPU),
 			"--mode gpu; with --gpus 0 its image runs on CPUs")
 	}
-	if o.WeightsPath != "" && !path.IsAbs(o.WeightsPath) {
-		return Cell{}, fmt.Errorf("--weights-path: found %q, expected an absolute path on the nodes", o.WeightsPath)
+	if o.WeightsPath != "" && (!path.IsAbs(o.WeightsPath) || path.Clean(o.WeightsPath) == "/") {
+		return Cell{}, fmt.Errorf("--weights-path: found %q, expected the absolute path of a folder on the nodes", o.WeightsPath)
 	}
 	if o.WeightsPath != "" && o.Mode != ModeGPU {
 		return Cell{}, fmt.Errorf("--weights-path: found it in mode %s, expected mode %s: the simulator loads nothing", o.Mode, ModeGPU)
@@ -148,7 +151,10 @@ func NewCell(plan deploy.Stack, o Options) (Cell, error) {
 	if !dnsLabel.MatchString(o.Namespace) || len(o.Namespace) > maxNamespaceLength {
 		return Cell{}, fmt.Errorf("--namespace: found %q, expected up to %d lower-case letters, digits and -", o.Namespace, maxNamespaceLength)
 	}
-	if o.GPUs < 0 {
+	if o.GPUs < -1 {
+		return Cell{}, fmt.Errorf("--gpus: found %d, expected 0 or more, or -1 for the arm's tensorParallelSize", o.GPUs)
+	}
+	if o.GPUs == -1 {
 		o.GPUs = max(1, plan.Arm.Engine.TensorParallelSize)
 	}
 	if o.Mode == ModeSim {

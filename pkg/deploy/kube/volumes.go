@@ -2,6 +2,7 @@ package kube
 
 import (
 	"cmp"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -29,6 +30,15 @@ func (c Cell) claim(name string) *corev1.PersistentVolumeClaim {
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       claimOf(c.StorageClass, c.VolumeSize, mode),
 	}
+}
+
+// CheckVolumeSize refuses what is no size of a volume; empty is the default.
+func CheckVolumeSize(size string) error {
+	quantity, err := resource.ParseQuantity(cmp.Or(size, defaultVolumeSize))
+	if err != nil || quantity.Sign() <= 0 {
+		return fmt.Errorf("--volume-size: found %q, expected a size such as %s", size, defaultVolumeSize)
+	}
+	return nil
 }
 
 // claimOf asks for a volume of a class, the cluster's default where it is empty.
