@@ -29,14 +29,14 @@ func scanAnswer(line []byte) (result Result, ok bool) {
 	usage.PromptTokens = c.number(`,"prompt_tokens":`)
 	details.CachedTokens = c.number(`,"prompt_tokens_details":{"cached_tokens":`)
 	usage.TotalTokens = c.number(`},"total_tokens":`)
-	if !c.ok || string(c.rest) != `}}},"error":null}` {
+	usage.PromptTokensDetails = &details
+	if !c.ok || string(c.rest) != `}}},"error":null}` || usage.Fault() != "" {
 		return Result{}, false
 	}
 	if result.RequestID == "" {
 		result.RequestID = id
 	}
 	result.Status, result.HTTPStatus = record.StatusOK, 200
-	usage.PromptTokensDetails = &details
 	result.Usage = &usage
 	result.OutputSHA256 = hashOf(content)
 	return result, true

@@ -33,6 +33,7 @@ func TestScanAnswerLeavesOtherLinesAlone(t *testing.T) {
 		"an error beside the response": {`"error":null`, `"error":{"code":"x","message":"y"}`},
 		"a number with a zero before":  {":11}", ":011}"},
 		"a fraction":                   {":11}", ":11.0}"},
+		"a count that cannot be one":   {":11}", ":11000000000}"},
 		"no details":                   {`,"prompt_tokens_details":{"cached_tokens":4}`, ""},
 		"text after the line":          {"null}", "null} {}"},
 		"a line that was cut":          {`"error":null}`, ""},

@@ -99,6 +99,10 @@ func (result *Result) answer(body []byte) {
 		result.Status, result.Error = record.StatusProtocolError, "the body of the answer is not a chat completion"
 		return
 	}
+	if why := c.Usage.Fault(); why != "" {
+		result.Status, result.Error = record.StatusProtocolError, why
+		return
+	}
 	result.Status = record.StatusOK
 	result.FinishReason = c.Choices[0].FinishReason
 	result.Usage = &c.Usage

@@ -71,6 +71,26 @@ func TestAnAnswerCarriesUsageAndTheHashOfItsText(t *testing.T) {
 	}
 }
 
+func TestACountThatCannotBeIsNoResult(t *testing.T) {
+	for name, change := range map[string][2]string{
+		"below zero":          {`"completion_tokens":2`, `"completion_tokens":-1`},
+		"beyond a row's":      {`"completion_tokens":2`, `"completion_tokens":99999999999`},
+		"of a prompt":         {`"prompt_tokens":9`, `"prompt_tokens":9223372036854775807`},
+		"of what was cached":  {`"cached_tokens":4`, `"cached_tokens":-4`},
+		"of the whole answer": {`"total_tokens":11`, `"total_tokens":4294967296`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			results, err := readResults("output", strings.NewReader(strings.Replace(lineSorted, change[0], change[1], 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := results[0]; got.Status != record.StatusProtocolError || !strings.HasPrefix(got.Error, "usage has ") || got.Usage != nil {
+				t.Errorf("found %+v, expected a protocol_error", got)
+			}
+		})
+	}
+}
+
 func TestAFileThatIsCutInItsLastLineKeepsTheOthers(t *testing.T) {
 	results, err := readResults("output", strings.NewReader(lineOK+"\n"+line429[:40]))
 	if err != nil || len(results) != 1 {

@@ -43,7 +43,7 @@ func decodeAnswer(data []byte) Outcome {
 		out.Status, out.Error = record.StatusProtocolError, why
 	}
 	if w.Usage != nil {
-		if why := w.Usage.fault(); why != "" {
+		if why := w.Usage.Fault(); why != "" {
 			out.Status, out.Error = record.StatusProtocolError, why
 			return out
 		}

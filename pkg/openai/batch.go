@@ -1,6 +1,10 @@
 package openai
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+)
 
 // File is the Files API's object.
 type File struct {
@@ -54,6 +58,25 @@ type Batch struct {
 	RequestCounts    RequestCounts     `json:"request_counts"`
 	Errors           json.RawMessage   `json:"errors"`
 	Usage            json.RawMessage   `json:"usage"`
+}
+
+// fault says which count or instant cannot be one, empty for none.
+func (b Batch) fault() string {
+	const lastSecond = 253402300799 // of the year 9999, the last one that a date is written in
+	for _, f := range []struct {
+		name string
+		n    *int64
+		most int64
+	}{
+		{"total", &b.RequestCounts.Total, math.MaxInt32}, {"completed", &b.RequestCounts.Completed, math.MaxInt32}, {"failed", &b.RequestCounts.Failed, math.MaxInt32},
+		{"created_at", &b.CreatedAt, lastSecond}, {"in_progress_at", b.InProgressAt, lastSecond}, {"finalizing_at", b.FinalizingAt, lastSecond},
+		{"completed_at", b.CompletedAt, lastSecond}, {"expired_at", b.ExpiredAt, lastSecond},
+	} {
+		if f.n != nil && (*f.n < 0 || *f.n > f.most) {
+			return fmt.Sprintf("found %s %d in the answer, expected 0 to %d", f.name, *f.n, f.most)
+		}
+	}
+	return ""
 }
 
 // RequestCounts is the progress of a batch.

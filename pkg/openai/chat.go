@@ -1,6 +1,9 @@
 package openai
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // ChatRequest is the body of POST /v1/chat/completions, with vLLM's extensions.
 type ChatRequest struct {
@@ -38,13 +41,28 @@ type Usage struct {
 	CompletionTokensDetails *CompletionTokensDetails `json:"completion_tokens_details,omitempty"`
 }
 
-// fault says which count cannot be one, empty for none.
-func (u Usage) fault() string {
-	switch {
-	case u.PromptTokens < 0:
-		return fmt.Sprintf("usage has %d prompt_tokens, expected 0 or more", u.PromptTokens)
-	case u.CompletionTokens < 0:
-		return fmt.Sprintf("usage has %d completion_tokens, expected 0 or more", u.CompletionTokens)
+// maxTokens is more than any answer has, and as much as a row says of a chunk.
+const maxTokens = math.MaxInt32
+
+// Fault says which count cannot be one, empty for none.
+func (u Usage) Fault() string {
+	var cached, thought int
+	if d := u.PromptTokensDetails; d != nil {
+		cached = d.CachedTokens
+	}
+	if d := u.CompletionTokensDetails; d != nil {
+		thought = d.ReasoningTokens
+	}
+	for _, c := range [...]struct {
+		name string
+		n    int
+	}{
+		{"prompt_tokens", u.PromptTokens}, {"completion_tokens", u.CompletionTokens}, {"total_tokens", u.TotalTokens},
+		{"cached_tokens", cached}, {"reasoning_tokens", thought},
+	} {
+		if c.n < 0 || c.n > maxTokens {
+			return fmt.Sprintf("usage has %d %s, expected 0 to %d", c.n, c.name, maxTokens)
+		}
 	}
 	return ""
 }

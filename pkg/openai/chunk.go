@@ -14,8 +14,9 @@ type chunk struct {
 	finish    []byte
 	usage     Usage
 	hasUsage  bool
-	cached    int // -1: not said
-	thought   int // reasoning tokens; -1: not said
+	cached    int    // -1: not said
+	thought   int    // reasoning tokens; -1: not said
+	fault     string // of the usage; the scanner gives up on counts that have one
 	failed    bool
 	failure   string // the message of an error object
 }
@@ -65,6 +66,7 @@ func decodeChunk(data []byte, c *chunk) error {
 	if w.Usage != nil {
 		c.hasUsage = true
 		c.usage = *w.Usage
+		c.fault = w.Usage.Fault()
 		if d := w.Usage.PromptTokensDetails; d != nil {
 			c.cached = d.CachedTokens
 		}

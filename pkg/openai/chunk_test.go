@@ -98,6 +98,7 @@ func compareChunks(t *testing.T, scanned, decoded *chunk) {
 		scanned.hasUsage != decoded.hasUsage,
 		scanned.cached != decoded.cached,
 		scanned.thought != decoded.thought,
+		scanned.fault != decoded.fault,
 		scanned.failed != decoded.failed,
 		scanned.failure != decoded.failure:
 		t.Errorf("the scanner found %+v, encoding/json %+v", *scanned, *decoded)

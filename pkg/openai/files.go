@@ -202,6 +202,9 @@ func (c *BatchClient) batch(ctx context.Context, operation, method, path string,
 	if b.ID == "" || b.Status == "" {
 		return Batch{}, fmt.Errorf("%s: found id %q and status %q in the answer, expected a batch", operation, b.ID, b.Status)
 	}
+	if why := b.fault(); why != "" {
+		return Batch{}, fmt.Errorf("%s: %s", operation, why)
+	}
 	return b, nil
 }
 

@@ -246,6 +246,8 @@ func TestBatchClientRefusesAnswersThatAreNone(t *testing.T) {
 		`<html>`:     `get batch b: found "<html>", expected a JSON object: invalid character '<' looking for beginning of value`,
 		`{}`:         `get batch b: found id "" and status "" in the answer, expected a batch`,
 		`{"id":"b"}`: `get batch b: found id "b" and status "" in the answer, expected a batch`,
+		`{"id":"b","status":"in_progress","request_counts":{"failed":-1}}`:   `get batch b: found failed -1 in the answer, expected 0 to 2147483647`,
+		`{"id":"b","status":"completed","completed_at":9223372036854775807}`: `get batch b: found completed_at 9223372036854775807 in the answer, expected 0 to 253402300799`,
 	} {
 		url := serve(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) })
 		client := &BatchClient{BaseURL: url}

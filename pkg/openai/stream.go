@@ -79,7 +79,9 @@ func (s *Stream) Follow(d *Decoder) Outcome {
 	for {
 		if n := s.parser.template.event(&s.parser.scan, d.unread(), &s.chunk); n > 0 {
 			d.step(n)
-			s.take(d.at)
+			if more := s.take(d.at); !more {
+				break
+			}
 			continue
 		}
 		event, err := d.Next()
@@ -119,8 +121,7 @@ func (s *Stream) event(e Event) (more bool) {
 		s.first(e.At)
 		return s.fail(e.At, record.StatusHTTPError, string(e.Data))
 	}
-	s.take(e.At)
-	return true
+	return s.take(e.At)
 }
 
 // first notes that a chunk was parsed.
@@ -130,11 +131,17 @@ func (s *Stream) first(at time.Time) {
 	}
 }
 
-// take takes a chunk that was parsed and is no error.
-func (s *Stream) take(at time.Time) {
+// take takes a chunk that was parsed and is no error, and reports whether the stream goes on.
+func (s *Stream) take(at time.Time) (more bool) {
 	s.first(at)
 	c := &s.chunk
 	if c.hasUsage {
+		switch {
+		case c.fault != "":
+			return s.miscounted(at, c.fault)
+		case c.usage.CompletionTokens < s.usage.CompletionTokens:
+			return s.miscounted(at, fmt.Sprintf("usage falls from %d to %d completion_tokens, expected a count that grows", s.usage.CompletionTokens, c.usage.CompletionTokens))
+		}
 		s.hasUsage = true
 		s.usage = c.usage
 		s.cached, s.thought = c.cached, c.thought
@@ -145,6 +152,14 @@ func (s *Stream) take(at time.Time) {
 	if c.output() {
 		s.output(at, c)
 	}
+	return true
+}
+
+// miscounted ends the answer for a usage that cannot be: what the server said before counts
+// no more than that.
+func (s *Stream) miscounted(at time.Time, why string) (more bool) {
+	s.hasUsage = false
+	return s.fail(at, record.StatusProtocolError, why)
 }
 
 func (s *Stream) output(at time.Time, c *chunk) {
@@ -203,11 +218,7 @@ func (s *Stream) cut(d *Decoder, err error) {
 // outcome draws the sum.
 func (s *Stream) outcome() Outcome {
 	out := s.out
-	fault := ""
 	if s.hasUsage {
-		fault = s.usage.fault()
-	}
-	if s.hasUsage && fault == "" {
 		out.PromptTokens = count(s.usage.PromptTokens)
 		if s.cached >= 0 {
 			out.CachedTokens = count(s.cached)
@@ -225,11 +236,7 @@ func (s *Stream) outcome() Outcome {
 		out.TokenSource = record.TokensFromChunks
 	}
 	out.TextSHA256 = s.sum.text()
-	switch {
-	case s.failed:
-	case fault != "":
-		out.Status, out.Error = record.StatusProtocolError, fault
-	default:
+	if !s.failed {
 		out.Status, out.Error = s.judge()
 	}
 	return out

@@ -81,6 +81,7 @@ func TestAStreamSaysTheSameHoweverItIsCut(t *testing.T) {
 		"with an error among equal forms":   line(content("a", 1)) + line(content("b", 2)) + line(`{"error":{"message":"boom"}}`) + line(content("c", 3)),
 		"with blanks around a known form":   line(content("a", 1)) + line(" "+content("b", 2)+" ") + line(content("c", 3)) + line("[DONE]"),
 		"without a space after its colons":  "data:" + content("a", 1) + "\n\ndata:" + content("b", 2) + "\n\n" + line("[DONE]"),
+		"with a usage that falls":           line(content("a", 1)) + line(content("b", 3)) + line(content("c", 2)) + line(content("d", 4)) + line("[DONE]"),
 		"with known forms in a row at once": strings.Repeat(line(content("a", 1)), 50) + line("[DONE]"),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,21 +92,50 @@ func TestAStreamSaysTheSameHoweverItIsCut(t *testing.T) {
 	}
 }
 
-func TestCountsBelowZeroAreNoCounts(t *testing.T) {
-	const usage = `"usage":{"prompt_tokens":3,"completion_tokens":-2}`
-	const want = "usage has -2 completion_tokens, expected 0 or more"
-	stream := "data: " + content("a", 1) + "\n\ndata: " + length + "\n\ndata: {\"choices\":[]," + usage + "}\n\ndata: [DONE]\n\n"
-	answer := `{"choices":[{"finish_reason":"stop","message":{"content":"a"}}],` + usage + "}"
-	for name, out := range map[string]Outcome{
-		"stream": byEvents([]byte(stream)).Outcome,
-		"answer": decodeAnswer([]byte(answer)),
+func TestCountsThatCannotBeAreNoCounts(t *testing.T) {
+	stream := func(data ...string) Outcome {
+		return byEvents([]byte("data: " + strings.Join(append(data, "[DONE]"), "\n\ndata: ") + "\n\n")).Outcome
+	}
+	for name, c := range map[string]struct{ usage, want string }{
+		"below zero":                  {`{"prompt_tokens":3,"completion_tokens":-2}`, "usage has -2 completion_tokens, expected 0 to 2147483647"},
+		"beyond what a row holds":     {`{"prompt_tokens":3,"completion_tokens":2147483648}`, "usage has 2147483648 completion_tokens, expected 0 to 2147483647"},
+		"as large as an int":          {`{"prompt_tokens":3,"completion_tokens":9223372036854775807}`, "usage has 9223372036854775807 completion_tokens, expected 0 to 2147483647"},
+		"larger than an int":          {`{"prompt_tokens":3,"completion_tokens":9223372036854775808}`, "cannot unmarshal number 9223372036854775808"},
+		"of a prompt":                 {`{"prompt_tokens":9223372036854775807,"completion_tokens":4}`, "usage has 9223372036854775807 prompt_tokens"},
+		"of all":                      {`{"prompt_tokens":3,"completion_tokens":4,"total_tokens":-7}`, "usage has -7 total_tokens"},
+		"of the part that was cached": {`{"prompt_tokens":3,"completion_tokens":4,"prompt_tokens_details":{"cached_tokens":-1}}`, "usage has -1 cached_tokens"},
+		"of the reasoning":            {`{"prompt_tokens":3,"completion_tokens":4,"completion_tokens_details":{"reasoning_tokens":99999999999}}`, "usage has 99999999999 reasoning_tokens"},
 	} {
-		if out.Status != record.StatusProtocolError || out.Error != want {
-			t.Errorf("%s: found %s %q, expected %s %q", name, out.Status, out.Error, record.StatusProtocolError, want)
+		for place, out := range map[string]Outcome{
+			"last of a stream":    stream(content("a", 1), length, `{"choices":[],"usage":`+c.usage+`}`),
+			"on the first chunk":  stream(`{"choices":[{"delta":{"content":"a"}}],"usage":`+c.usage+`}`, content("a", 1), length),
+			"answer in one piece": decodeAnswer([]byte(`{"choices":[{"finish_reason":"stop","message":{"content":"a"}}],"usage":` + c.usage + `}`)),
+		} {
+			t.Run(name+", "+place, func(t *testing.T) {
+				if out.Status != record.StatusProtocolError || !strings.Contains(out.Error, c.want) {
+					t.Errorf("found %s %q, expected %s %q", out.Status, out.Error, record.StatusProtocolError, c.want)
+				}
+				if c.want[0] == 'u' && (out.PromptTokens != nil || out.TokenSource == record.TokensFromUsage) {
+					t.Errorf("a usage that cannot be was counted: %+v", out)
+				}
+			})
 		}
-		if out.PromptTokens != nil || out.TokenSource == record.TokensFromUsage {
-			t.Errorf("%s: a usage that cannot be was counted: %+v", name, out)
-		}
+	}
+}
+
+func TestAUsageThatFallsIsNone(t *testing.T) {
+	const want = "usage falls from 3 to 2 completion_tokens, expected a count that grows"
+	for name, last := range map[string]string{
+		"in mid-stream": content("b", 2), // of the form of the one before
+		"at the end":    `{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			stream := "data: " + strings.Join([]string{content("a", 1), content("a", 3), last, length, "[DONE]"}, "\n\ndata: ") + "\n\n"
+			found := followed(strings.NewReader(stream))
+			if out := found.Outcome; out.Status != record.StatusProtocolError || out.Error != want || out.PromptTokens != nil || !reflect.DeepEqual(found.Tokens, []int{1, 2}) {
+				t.Errorf("found %+v", found)
+			}
+		})
 	}
 }
 

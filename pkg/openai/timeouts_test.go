@@ -97,7 +97,7 @@ func TestAStreamThatGoesOnOutlivesItsIdleTimeout(t *testing.T) {
 			stream(w, content("a", i+1))
 			time.Sleep(gap)
 		}
-		stream(w, length, "[DONE]")
+		stream(w, `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`, "[DONE]")
 	})
 	if r := client.Stream(t.Context(), Call{}, nil); r.Status != record.StatusOK || r.Chunks != 15 {
 		t.Errorf("found %s %q with %d chunks", r.Status, r.Error, r.Chunks)
