@@ -53,6 +53,28 @@ func (a *Attempt) Together(n int) {
 	a.ChunkTokens = append(a.ChunkTokens, int32(n))
 }
 
+// heardAfter is when the server was first heard of after an instant: by the headers of the
+// answer or by a chunk of it.
+func (a Attempt) heardAfter(t kernel.Time) (kernel.Time, bool) {
+	switch {
+	case a.Headers.OK && a.Headers.Time > t:
+		return a.Headers.Time, true
+	case !a.LastToken.OK || a.LastToken.Time <= t:
+		return 0, false
+	}
+	at := a.FirstToken.Time
+	for _, gap := range a.ChunkGaps {
+		if at > t {
+			break
+		}
+		at += time.Duration(float64(gap) * float64(time.Second))
+	}
+	if at <= t { // the gaps are rounded
+		at = a.LastToken.Time
+	}
+	return at, true
+}
+
 // Stamp is an instant on the kernel's clock that may not have come.
 type Stamp struct {
 	Time kernel.Time

@@ -126,16 +126,18 @@ func TestTheMetadataTellsNoSecret(t *testing.T) {
 	}
 }
 
-// reviver starts a server anew as soon as a row says that it was gone.
+// reviver starts a server anew as soon as rows say for the third time that it was gone.
 type reviver struct {
 	memory
+	gone   int
 	revive func()
 }
 
 func (r *reviver) Request(row record.Request) {
-	if row.Status == record.StatusTransportError && r.revive != nil {
-		r.revive()
-		r.revive = nil
+	if row.Status == record.StatusTransportError {
+		if r.gone++; r.gone == 3 {
+			r.revive()
+		}
 	}
 	r.memory.Request(row)
 }
@@ -154,8 +156,8 @@ func TestARunOutlivesTheRestartOfItsServer(t *testing.T) {
 	})
 	server = httptest.NewServer(handler)
 	address := server.Listener.Addr().String()
-	set := testSet(t, dues(0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6))
-	set.Manifest.Profile.Interactive.Phases = []spec.Phase{{Name: "burst", Rate: 1, Duration: spec.Duration(700 * time.Millisecond)}}
+	set := testSet(t, dues(0, 0.1, 0.2, 0.3, 1.7, 1.8, 1.9))
+	set.Manifest.Profile.Interactive.Phases = []spec.Phase{{Name: "burst", Rate: 1, Duration: spec.Duration(2 * time.Second)}}
 	k := kernel.NewWall()
 	c := opened(t, Connection{}, server.URL, "")
 	r, _ := virtualReplay(t, set, k, newHTTPTransport(k, c.inference), nil, spec.Backlog{Concurrency: 1})
@@ -181,7 +183,7 @@ func TestARunOutlivesTheRestartOfItsServer(t *testing.T) {
 		}
 	}
 	h := r.health()
-	if failed == 0 || len(rows.requests) != 7 || len(h.Outages) != 1 {
+	if failed != 3 || len(rows.requests) != 7 || len(h.Outages) != 1 {
 		t.Fatalf("found %d rows, %d of them failed, and outages %+v", len(rows.requests), failed, h.Outages)
 	}
 	o := h.Outages[0]
@@ -204,24 +206,41 @@ func TestAnOutageIsWhatLiesBetweenTwoAnswers(t *testing.T) {
 	cut := func(headers, done time.Duration) Attempt {
 		return Attempt{Status: record.StatusTransportError, Headers: At(headers), Done: At(done)}
 	}
+	streamed := func(headers time.Duration, chunks ...time.Duration) Attempt {
+		a := Attempt{Status: record.StatusOK, Headers: At(headers)}
+		for _, at := range chunks {
+			a.Content(at, 1)
+		}
+		a.Done = a.LastToken
+		return a
+	}
+	const end = 60 * s
 	for name, c := range map[string]struct {
 		attempts []Attempt
 		want     []string
+		beside   int
 	}{
-		"answers only":                           {[]Attempt{answered(1 * s), answered(2 * s)}, nil},
-		"one failure":                            {[]Attempt{answered(1 * s), refused(2 * s), answered(3 * s)}, []string{"2-3 1"}},
-		"several failures are one outage":        {[]Attempt{refused(2 * s), refused(3 * s), answered(4 * s)}, []string{"2-4 2"}},
-		"an answer that began before is no sign": {[]Attempt{refused(5 * s), answered(4 * s), refused(6 * s), answered(9 * s)}, []string{"5-9 2"}},
-		"a stream that was cut begins one":       {[]Attempt{cut(1*s, 7*s), answered(8 * s)}, []string{"7-8 1"}},
-		"one that lasts has no end":              {[]Attempt{answered(1 * s), refused(2 * s)}, []string{"2- 1"}},
-		"a refusal is an answer":                 {[]Attempt{refused(1 * s), {Status: record.StatusHTTPError, Headers: At(2 * s)}}, []string{"1-2 1"}},
+		"answers only":                           {[]Attempt{answered(1 * s), answered(2 * s)}, nil, 0},
+		"one failure":                            {[]Attempt{answered(1 * s), refused(2 * s), answered(4 * s)}, []string{"2-4 1"}, 0},
+		"a failure just before an answer":        {[]Attempt{answered(1 * s), refused(2 * s), answered(3 * s)}, nil, 1},
+		"several failures are one outage":        {[]Attempt{refused(2 * s), refused(3 * s), answered(4 * s)}, []string{"2-4 2"}, 0},
+		"an answer that began before is no sign": {[]Attempt{refused(5 * s), answered(4 * s), refused(6 * s), answered(9 * s)}, []string{"5-9 2"}, 0},
+		"a stream that was cut begins one":       {[]Attempt{cut(1*s, 6*s), refused(7 * s), answered(8 * s)}, []string{"6-8 2"}, 0},
+		"a stream that was cut alone is none":    {[]Attempt{cut(1*s, 6*s), answered(8 * s)}, nil, 1},
+		"streams that are cut one by one":        {[]Attempt{cut(1*s, 2*s), cut(4*s, 5*s), cut(7*s, 8*s), cut(10*s, 11*s)}, nil, 4},
+		"a chunk of another stream is an answer": {[]Attempt{refused(5 * s), streamed(1*s, 2*s, 4*s, 6*s, 9*s)}, nil, 1},
+		"a stream that is heard of later on":     {[]Attempt{refused(5 * s), answered(8 * s), streamed(1*s, 2*s, 4*s, 6*s, 10*s)}, nil, 1},
+		"a stream that shortens an outage":       {[]Attempt{refused(5 * s), answered(9 * s), streamed(1*s, 2*s, 7*s, 10*s)}, []string{"5-7 1"}, 0},
+		"a stream that stands still meanwhile":   {[]Attempt{refused(5 * s), answered(8 * s), streamed(1*s, 2*s, 4*s, 9*s, 10*s)}, []string{"5-8 1"}, 0},
+		"one that lasts has no end":              {[]Attempt{answered(1 * s), refused(2 * s)}, []string{"2- 1"}, 0},
+		"a refusal is an answer":                 {[]Attempt{refused(1 * s), {Status: record.StatusHTTPError, Headers: At(3 * s)}}, []string{"1-3 1"}, 0},
 	} {
 		k := kernel.NewVirtual()
 		o := outage{k: k, endpoint: "inference"}
 		for _, a := range c.attempts {
 			o.attempt(a)
 		}
-		past, more := o.close()
+		past, more := o.close(end)
 		var got []string
 		for _, p := range past {
 			text := p.StartedAt.Sub(k.Epoch()).String() + "-"
@@ -230,19 +249,58 @@ func TestAnOutageIsWhatLiesBetweenTwoAnswers(t *testing.T) {
 			}
 			got = append(got, strings.ReplaceAll(text, "s", "")+" "+string(rune('0'+p.Failed)))
 		}
-		if strings.Join(got, ",") != strings.Join(c.want, ",") || more != 0 {
-			t.Errorf("%s: found %q, expected %q", name, got, c.want)
+		if strings.Join(got, ",") != strings.Join(c.want, ",") || more != 0 || o.beside != c.beside {
+			t.Errorf("%s: found %q and %d beside answers, expected %q and %d", name, got, o.beside, c.want, c.beside)
 		}
+	}
+}
+
+func TestOutagesAreOneWarningAndFailuresBesideAnswersAnother(t *testing.T) {
+	const s = time.Second
+	type event struct {
+		at   time.Duration
+		what string // failed, cut or answered
+	}
+	for name, c := range map[string]struct {
+		events []event
+		want   string
+	}{
+		"one outage": {[]event{{1 * s, "failed"}, {3 * s, "failed"}, {4 * s, "answered"}},
+			"the batch endpoint gave no answer from 00:00:01 on, for 3.0 s: 2 requests failed"},
+		"two outages": {[]event{{1 * s, "failed"}, {3 * s, "answered"}, {4 * s, "failed"}, {8 * s, "answered"}},
+			"the batch endpoint gave no answer 2 times, from 00:00:01 on for the first time, for 6.0 s: 2 requests failed"},
+		"an outage that lasts": {[]event{{1 * s, "failed"}},
+			"the batch endpoint gave no answer from 00:00:01 on, until the end of the run: 1 requests failed"},
+		"streams that are cut": {[]event{{1 * s, "cut"}, {2 * s, "answered"}, {3 * s, "cut"}, {4 * s, "cut"}, {9 * s, "answered"}},
+			"the batch endpoint broke off 3 requests while it answered others"},
+		"answers": {[]event{{1 * s, "answered"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := kernel.NewVirtual()
+			o := outage{k: k, endpoint: "batch"}
+			for _, e := range c.events {
+				if e.what == "answered" {
+					o.answered(e.at)
+				} else {
+					o.lost(e.at, e.what == "cut")
+				}
+			}
+			o.close(20 * s)
+			clock := calendar(k, s).Format(time.TimeOnly)
+			if got := strings.Join(o.warnings(), "\n"); got != strings.ReplaceAll(c.want, "00:00:01", clock) {
+				t.Errorf("found %q, expected %q", got, c.want)
+			}
+		})
 	}
 }
 
 func TestTheListOfOutagesIsBounded(t *testing.T) {
 	o := outage{k: kernel.NewVirtual()}
 	for i := range time.Duration(maxOutages + 5) {
-		o.lost(2 * i)
-		o.answered(2*i + 1)
+		o.lost(4*i*time.Second, false)
+		o.answered((4*i + 2) * time.Second)
 	}
-	if past, more := o.close(); len(past) != maxOutages || more != 5 {
+	if past, more := o.close(time.Hour); len(past) != maxOutages || more != 5 {
 		t.Errorf("found %d outages and %d more", len(past), more)
 	}
 }

@@ -107,7 +107,7 @@ func (w *watch) failed(err error) {
 	w.lastErr = err
 	var refused *openai.APIError
 	if !errors.As(err, &refused) {
-		w.r.outages[batchEndpoint].lost(w.r.k.Now())
+		w.r.outages[batchEndpoint].lost(w.r.k.Now(), false)
 	}
 }
 

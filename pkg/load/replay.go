@@ -127,14 +127,8 @@ const (
 func (r *Replay) health() record.LoadHealth {
 	h := r.tally.health()
 	for i := range r.outages {
-		past, more := r.outages[i].close()
-		for _, o := range past {
-			until := "until the end of the run"
-			if o.EndedAt != nil {
-				until = fmt.Sprintf("for %.1f s", o.EndedAt.Sub(o.StartedAt).Seconds())
-			}
-			r.warn("the %s endpoint gave no answer from %s on, %s: %d requests failed", o.Endpoint, o.StartedAt.Format(time.TimeOnly), until, o.Failed)
-		}
+		past, more := r.outages[i].close(r.k.Now())
+		r.warnings = append(r.warnings, r.outages[i].warnings()...)
 		h.Outages = append(h.Outages, past...)
 		h.OutagesMore += more
 	}

@@ -43,8 +43,8 @@ type ProcessHealth struct {
 	Reused         int64   `json:"reused"`          // of those, on a connection that had carried another
 }
 
-// Outage is a stretch in which every request that reached for an endpoint failed
-// without an answer.
+// Outage is a stretch of more than a second in which every request that reached for an
+// endpoint failed without an answer.
 type Outage struct {
 	Endpoint  string    `json:"endpoint"`   // inference or batch
 	StartedAt time.Time `json:"started_at"` // when the first request failed
