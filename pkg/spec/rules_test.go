@@ -29,7 +29,7 @@ func TestProfileFaultsNameTheKeyAndWhatWasExpected(t *testing.T) {
 		"no phases":                         {[]string{"interactive.phases=[]"}, "found none, expected one or more"},
 		"a negative rate":                   {[]string{"interactive.phases.0.rate=-1"}, "found -1, expected 0 or more requests per second"},
 		"fewer than no requests at once":    {[]string{"interactive.phases.0.atOnce=-1"}, "found -1, expected 0 or more requests"},
-		"more requests than there are":      {[]string{"interactive.phases.burst.rate=1e300"}, "ci.yaml:10: interactive.phases: found 1.8e+302 requests in all, expected 5000000 at most (with --set interactive.phases.burst.rate=1e300)"},
+		"more requests than there are":      {[]string{"interactive.phases.burst.rate=1e300"}, "ci.yaml:10: interactive.phases: found 1.8e+301 requests in all, expected 5000000 at most (with --set interactive.phases.burst.rate=1e300)"},
 		"a phase of an unknown class":       {[]string{"interactive.phases.0.class=batch"}, `found "batch", expected one of interactive, standard`},
 		"a prompt of one class":             {[]string{"batch.prompt.isl.mean=5000"}, "5000 is above max 512"},
 		"a system prompt of one class":      {[]string{"interactive.prompt.systemPrompts.tokens=0"}, "found 0, expected 1 or more for 8 system prompts"},
