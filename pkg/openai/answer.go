@@ -70,6 +70,9 @@ func refusalMessage(resp *http.Response, body []byte) string {
 		to, _, _ = strings.Cut(to, "?")
 		return shorten("redirect to " + to + " refused")
 	}
+	if !readable(resp.Header) {
+		return shorten(compressed(resp.Header))
+	}
 	return shorten(errorMessage(resp.StatusCode, body))
 }
 

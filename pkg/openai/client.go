@@ -138,7 +138,7 @@ func (c *Client) Stream(ctx context.Context, call Call, observer Observer) (r Re
 		c.refusal(ctx, &r, resp, answer)
 	case !readable(resp.Header):
 		r.Status, r.DoneAt = record.StatusProtocolError, c.now()
-		r.Error = shorten("found an answer in content encoding " + resp.Header.Get("Content-Encoding") + ", which was not asked for")
+		r.Error = shorten(compressed(resp.Header))
 	case kind == "application/json":
 		c.whole(ctx, &r, answer)
 	default:
@@ -178,6 +178,11 @@ func (c *Client) follow(ctx context.Context, cancel func(), r *Result, body *ans
 func readable(header http.Header) bool {
 	encoding := header.Get("Content-Encoding")
 	return encoding == "" || strings.EqualFold(encoding, "identity")
+}
+
+// compressed says that an answer is not readable.
+func compressed(header http.Header) string {
+	return "found an answer in content encoding " + header.Get("Content-Encoding") + ", which was not asked for"
 }
 
 // watched is who hears of chunks: the observer, and the watchdog where there is one.

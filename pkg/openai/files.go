@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
 // BatchClient speaks the Files and Batches API. It is safe for concurrent use and
@@ -230,10 +231,14 @@ func (c *BatchClient) do(req *http.Request, operation string, object any) error 
 	if err != nil {
 		return fmt.Errorf("%s: reading the answer: %w", operation, err)
 	}
-	if err := json.Unmarshal(data, object); err != nil {
-		return fmt.Errorf("%s: found %.80q, expected a JSON object: %w", operation, data, err)
+	err = json.Unmarshal(data, object)
+	switch {
+	case err == nil:
+		return nil
+	case !utf8.Valid(data):
+		return fmt.Errorf("%s: found %d bytes that are no text, expected a JSON object", operation, len(data))
 	}
-	return nil
+	return fmt.Errorf("%s: found %.80q, expected a JSON object: %w", operation, data, err)
 }
 
 // send returns an answer that is 2xx.
@@ -242,10 +247,14 @@ func (c *BatchClient) send(req *http.Request, operation string) (*http.Response,
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", operation, err)
 	}
-	if resp.StatusCode/100 == 2 {
+	success := resp.StatusCode/100 == 2
+	if success && readable(resp.Header) {
 		return resp, nil
 	}
 	defer resp.Body.Close()
+	if success {
+		return nil, fmt.Errorf("%s: %s", operation, compressed(resp.Header))
+	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, errorBodyLimit))
 	if err != nil {
 		return nil, fmt.Errorf("%s: found status %d, expected 200: reading the answer: %w", operation, resp.StatusCode, err)

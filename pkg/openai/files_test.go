@@ -260,6 +260,41 @@ func TestBatchClientRefusesAnswersThatAreNone(t *testing.T) {
 	}
 }
 
+func TestBatchClientNamesTheCompressionOfAnAnswer(t *testing.T) {
+	const gzipped = "\x1f\x8b\x08\x00\x00\x00\x00\x00"
+	const compressed = "found an answer in content encoding gzip, which was not asked for"
+	for name, c := range map[string]struct {
+		encoding string
+		status   int
+		want     string
+	}{
+		"a list":                        {"gzip", http.StatusOK, "list models: " + compressed},
+		"a list that does not say so":   {"", http.StatusOK, "list models: found 8 bytes that are no text, expected a JSON object"},
+		"a refusal":                     {"gzip", http.StatusInternalServerError, "list models: found status 500, expected 200: " + compressed},
+		"an encoding with escape codes": {"gz\u009b31m", http.StatusInternalServerError, "list models: found status 500, expected 200: found an answer in content encoding gz<U+009B>31m, which was not asked for"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := &BatchClient{BaseURL: serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				if c.encoding != "" {
+					w.Header().Set("Content-Encoding", c.encoding)
+				}
+				w.WriteHeader(c.status)
+				io.WriteString(w, gzipped)
+			})}
+			if _, err := client.Models(t.Context()); err == nil || err.Error() != c.want {
+				t.Errorf("found %q, expected %q", err, c.want)
+			}
+		})
+	}
+	client := &BatchClient{BaseURL: serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		io.WriteString(w, gzipped)
+	})}
+	if _, err := client.Content(t.Context(), "f"); err == nil || err.Error() != "get content of file f: "+compressed {
+		t.Errorf("a file: found %v", err)
+	}
+}
+
 func TestUploadReportsAFileThatCannotBeRead(t *testing.T) {
 	client := &BatchClient{BaseURL: serve(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })}
 	if _, err := client.UploadFile(t.Context(), filepath.Join(t.TempDir(), "missing.jsonl"), PurposeBatch, nil); !errors.Is(err, os.ErrNotExist) {
