@@ -64,6 +64,9 @@ func ParseHeaders(lines []string) (http.Header, error) {
 		case slices.ContainsFunc(ownHeaders, func(own string) bool { return strings.EqualFold(name, own) }):
 			return nil, fmt.Errorf("header: found %s, which says how a message is sent and is the client's own, expected another one", name)
 		}
+		if strings.EqualFold(name, "Host") && (value == "" || !httpguts.ValidHostHeader(value) || h.Get(name) != "") {
+			return nil, fmt.Errorf("header: found %q, expected one Host with the name of a host", line)
+		}
 		h.Add(name, value)
 	}
 	return h, nil

@@ -106,11 +106,19 @@ func TestSettingsOfNoUseAreNamed(t *testing.T) {
 		"te: trailers":           "header: found te, which says how a message is sent and is the client's own, expected another one",
 		"Accept-Encoding: gzip":  "header: found Accept-Encoding, which says how a message is sent and is the client's own, expected another one",
 		"Expect:100-continue":    "header: found Expect, which says how a message is sent and is the client's own, expected another one",
+		"Host:":                  `header: found "Host:", expected one Host with the name of a host`,
+		"host: a b/c":            `header: found "host: a b/c", expected one Host with the name of a host`,
 		"authorization: Bearer ": "header: found Authorization, expected the API key in a file or in BG_API_KEY, where no list of processes shows it",
 	} {
 		if _, err := ParseHeaders([]string{line}); err == nil || err.Error() != want {
 			t.Errorf("%q: found %v, expected %s", line, err, want)
 		}
+	}
+	if _, err := ParseHeaders([]string{"Host: a.example:80", "host: b"}); err == nil || err.Error() != `header: found "host: b", expected one Host with the name of a host` {
+		t.Errorf("a second host: found %v", err)
+	}
+	if h, err := ParseHeaders([]string{"host: a.example:80"}); err != nil || h.Get("Host") != "a.example:80" {
+		t.Errorf("found %v and %v", h, err)
 	}
 }
 
