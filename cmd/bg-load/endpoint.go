@@ -108,6 +108,7 @@ func readEndpoint(c *ucli.Context, env cli.Env) (load.Endpoint, *inputs.Set, err
 // endpointOptions reaches the endpoint and makes a run of what it is; clean removes what
 // was drawn.
 func endpointOptions(ctx context.Context, c *ucli.Context, env cli.Env) (o load.Options, clean func(), err error) {
+	say := func(text string) { fmt.Fprintln(env.Stderr, printable.Line(text)) } // with words of the endpoint's
 	e, set, err := readEndpoint(c, env)
 	if err != nil {
 		return o, nil, cli.Usage(err)
@@ -117,14 +118,17 @@ func endpointOptions(ctx context.Context, c *ucli.Context, env cli.Env) (o load.
 	}
 	o.Connection.Plain = c.Bool("plain")
 	e.Connection = o.Connection
+	if !cli.Quiet(c) {
+		e.Waiting = func(what string) { say("waiting for " + what) }
+	}
 	o, clean, err = e.Options(ctx, set, c.Int("trial"))
 	if err != nil {
 		return o, nil, err
 	}
 	if !cli.Quiet(c) {
-		fmt.Fprintf(env.Stderr, "measuring %s\n", o.Stack.Arm.Description)
+		say("measuring " + o.Stack.Arm.Description)
 		for _, note := range o.Notes {
-			fmt.Fprintln(env.Stderr, printable.Lines(note))
+			say(note)
 		}
 	}
 	return o, clean, nil

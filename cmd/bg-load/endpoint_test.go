@@ -77,6 +77,13 @@ func endpoint(ctx context.Context, kind string, interrupt func()) (inference, ba
 		case kind == "with a key" && r.Header.Get("Authorization") != "Bearer k3y":
 			w.WriteHeader(http.StatusUnauthorized)
 			fmt.Fprintf(w, `{"error":{"message":"wrong key %s"}}`, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+		case kind == "silent", kind == "without a word of its models":
+			<-r.Context().Done()
+		case kind == "of odd words":
+			io.WriteString(w, `{"object":"list","data":[{"id":"sm\u001b[31mall\u202e","object":"model"}]}`)
+		case kind == "of odd refusals":
+			w.WriteHeader(http.StatusInternalServerError)
+			io.WriteString(w, "no\x1b[31mway\u202e")
 		case kind == "a web page":
 			io.WriteString(w, "<html>hello</html>")
 		case kind == "without a list", kind == "of another model":
@@ -85,6 +92,9 @@ func endpoint(ctx context.Context, kind string, interrupt func()) (inference, ba
 			io.WriteString(w, `{"object":"list","data":[{"id":"small","object":"model"}]}`)
 		}
 	})
+	if kind == "silent" {
+		mux.HandleFunc("GET /v1/batches", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	}
 	var asked atomic.Int64
 	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err == nil {
@@ -131,6 +141,26 @@ var chats = map[string]func(w http.ResponseWriter, r *http.Request, n int64, int
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":"ab"},"finish_reason":"stop"}],"usage":{"prompt_tokens":7,"completion_tokens":2}}`)
 	},
+	"silent":                       silentChat,
+	"silent but for its list":      silentChat,
+	"without a word of its models": plainChat,
+	"that is given up": func(_ http.ResponseWriter, r *http.Request, _ int64, interrupt func()) {
+		interrupt()
+		<-r.Context().Done()
+	},
+	// It takes no key beyond the OpenAI API, and says so in words that mean a terminal.
+	"of odd words": func(w http.ResponseWriter, r *http.Request, n int64, _ func()) {
+		if n == 0 {
+			w.WriteHeader(http.StatusBadRequest)
+			io.WriteString(w, `{"error":{"message":"no \u001b[31mkey\u202e"}}`)
+			return
+		}
+		plainChat(w, r, n, nil)
+	},
+	"of odd ends": func(w http.ResponseWriter, _ *http.Request, _ int64, _ func()) {
+		events(w, tokenA, `{"error":{"message":"dead \u001b[31mengine\u202e"}}`)
+	},
+	"of odd refusals": plainChat,
 	"that is no API": func(w http.ResponseWriter, _ *http.Request, _ int64, _ func()) {
 		w.Header().Set("Content-Type", "text/html")
 		io.WriteString(w, "<html>hello</html>")
@@ -176,6 +206,8 @@ var chats = map[string]func(w http.ResponseWriter, r *http.Request, n int64, int
 		<-r.Context().Done()
 	},
 }
+
+func silentChat(_ http.ResponseWriter, r *http.Request, _ int64, _ func()) { <-r.Context().Done() }
 
 func plainChat(w http.ResponseWriter, _ *http.Request, _ int64, _ func()) {
 	events(w, tokenA, tokenB, lastToken, usage, "[DONE]")

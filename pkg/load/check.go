@@ -43,8 +43,13 @@ func (c clients) check(ctx context.Context) error {
 // checkTimeout bounds one answer.
 const checkTimeout = 5 * time.Second
 
+// within bounds the wait for an answer, and says so in the error of what waited.
+func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("found no answer within %s, expected one", limit))
+}
+
 func (c clients) answers(ctx context.Context, base, path string) error {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	ctx, cancel := within(ctx, checkTimeout)
 	defer cancel()
 	status, err := c.batch.Get(ctx, base, path)
 	if err != nil {

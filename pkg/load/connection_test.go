@@ -57,6 +57,23 @@ func TestARequestCarriesTheKeyTheTenantAndTheHeadersOfItsRun(t *testing.T) {
 	}
 }
 
+func TestAWaitThatIsOverSaysForHowLongItWas(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer server.Close()
+	c := opened(t, Connection{}, server.URL, server.URL)
+	ctx, cancel := within(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	const want = "found no answer within 20ms, expected one"
+	for name, err := range map[string]error{
+		"a health page": c.check(ctx),
+		"a batch":       func() error { _, err := c.batch.Batch(ctx, "b"); return err }(),
+	} {
+		if err == nil || !strings.HasSuffix(err.Error(), ": "+want) {
+			t.Errorf("%s: found %v, expected %s", name, err, want)
+		}
+	}
+}
+
 func TestACertificateOfAPrivateAuthorityNeedsItsFile(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		write(w, chunk("a", 1, "stop"), "data: [DONE]\n\n")

@@ -29,6 +29,8 @@ type Endpoint struct {
 	// Connection.Plain is what the caller asks for; an endpoint that refuses more gets it
 	// anyway.
 	Connection Connection
+	// Waiting is told what the endpoint is asked for; may be nil.
+	Waiting func(what string)
 }
 
 // Reached is an endpoint that has answered.
@@ -64,16 +66,19 @@ func withoutUser(u *url.URL, text string) string {
 	return shown.String()
 }
 
-// probeTimeout is long enough for a server that loads its model when the first request
-// comes, as Ollama does.
-const probeTimeout = 2 * time.Minute
+// Bounds of what is asked before a run, where no timeout of the connection is longer.
+const (
+	// probeTimeout is long enough for a server that loads its model when the first request
+	// comes, as Ollama does.
+	probeTimeout = 2 * time.Minute
+	// listTimeout is that of a list, which needs no model.
+	listTimeout = 30 * time.Second
+)
 
 // Reach asks the endpoint for its model, sends it one request as the run will, and
 // describes it. What is wrong with the caller's input is a usage error, what is wrong
 // with the server is not.
 func (e Endpoint) Reach(ctx context.Context) (Reached, error) {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
 	c, err := e.Connection.open(e.URL, e.BatchURL)
 	if err != nil {
 		return Reached{}, cli.Usage(err)
@@ -84,7 +89,10 @@ func (e Endpoint) Reach(ctx context.Context) (Reached, error) {
 		return r, err
 	}
 	if e.BatchURL != "" {
-		if err := c.batch.Reachable(ctx); err != nil {
+		if silent, err := e.list(ctx, "batches of "+e.BatchURL, e.listTimeout(), c.batch.Reachable); err != nil {
+			if silent {
+				err = cli.WithHint(err, "%s", hintListTimeout)
+			}
 			return r, unreachable(e.BatchURL, err)
 		}
 	}
@@ -152,6 +160,32 @@ func (e Endpoint) fits(p spec.Profile, r Reached) error {
 	return nil
 }
 
+// hintListTimeout goes with a list that did not come.
+const hintListTimeout = "--headers-timeout sets how long to wait for a list"
+
+func (e Endpoint) listTimeout() time.Duration {
+	if limit := e.Connection.Timeouts.Headers; limit > 0 {
+		return limit
+	}
+	return listTimeout
+}
+
+// list asks for a list and says whether nothing came within the limit: a server may accept
+// connections and stay silent.
+func (e Endpoint) list(ctx context.Context, of string, limit time.Duration, ask func(context.Context) error) (silent bool, err error) {
+	e.waiting("the list of " + of)
+	bound, cancel := within(ctx, limit)
+	defer cancel()
+	err = ask(bound)
+	return err != nil && bound.Err() != nil && ctx.Err() == nil, err
+}
+
+func (e Endpoint) waiting(what string) {
+	if e.Waiting != nil {
+		e.Waiting(what)
+	}
+}
+
 // chooseModel finds the model and holds its context against that of the profile.
 func (e Endpoint) chooseModel(ctx context.Context, c clients, r *Reached) error {
 	base := e.URL
@@ -159,9 +193,21 @@ func (e Endpoint) chooseModel(ctx context.Context, c clients, r *Reached) error 
 		base = e.BatchURL
 	}
 	api := &openai.BatchClient{BaseURL: base, HTTP: c.batch.HTTP, APIKey: c.batch.APIKey, Header: c.batch.Header}
-	models, err := api.Models(ctx)
+	limit := e.listTimeout()
+	if e.Model != "" { // the list tells no more than the length of contexts
+		limit = min(limit, checkTimeout)
+	}
+	var models []openai.Model
+	silent, err := e.list(ctx, "models of "+base, limit, func(ctx context.Context) (err error) {
+		models, err = api.Models(ctx)
+		return err
+	})
 	var refused *openai.APIError
 	switch {
+	case silent && e.Model != "":
+		r.Notes = append(r.Notes, fmt.Sprintf("%s gave no list of models within %s", base, limit))
+	case silent:
+		return cli.WithHint(unreachable(base, err), "%s; with --model no list is needed", hintListTimeout)
 	case errors.As(err, &refused) && refused.Status == http.StatusNotFound && e.Model != "":
 		r.Notes = append(r.Notes, base+" has no list of models")
 	case errors.As(err, &refused) && refused.Status == http.StatusNotFound:
@@ -190,15 +236,28 @@ func (e Endpoint) chooseModel(ctx context.Context, c clients, r *Reached) error 
 // tryChat sends one request. An endpoint that refuses it for its form, as the OpenAI API
 // does with a key that it does not know, is asked again without the keys of vLLM.
 func (e Endpoint) tryChat(ctx context.Context, c clients, r *Reached) error {
-	result := e.chat(ctx, c, *r)
+	e.waiting(fmt.Sprintf("a chat completion of model %s of %s", r.Profile.Model, e.URL))
+	limit := max(probeTimeout, e.Connection.Timeouts.Headers, e.Connection.Timeouts.FirstToken)
+	bound, cancel := within(ctx, limit)
+	defer cancel()
+	result := e.chat(bound, c, *r)
 	if !r.Plain && (result.HTTPStatus == http.StatusBadRequest || result.HTTPStatus == http.StatusUnprocessableEntity) {
 		first := result.Error
 		r.Plain = true
-		if result = e.chat(ctx, c, *r); result.Status == record.StatusOK {
+		if result = e.chat(bound, c, *r); result.Status == record.StatusOK {
 			r.Notes = append(r.Notes, "the endpoint refused keys beyond the OpenAI API ("+first+"): requests go without them, and answers end where the model ends them")
 		}
 	}
 	switch {
+	case ctx.Err() != nil:
+		return unreachable(e.URL, fmt.Errorf("chat completion of model %s: %w", r.Profile.Model, ctx.Err()))
+	case result.Status == record.StatusTimeout:
+		why := result.Error
+		if bound.Err() != nil && ctx.Err() == nil {
+			why = context.Cause(bound).Error()
+		}
+		return cli.WithHint(unreachable(e.URL, fmt.Errorf("chat completion of model %s: %s", r.Profile.Model, why)),
+			"--connect-timeout, --headers-timeout, --first-token-timeout and --idle-timeout set how long to wait")
 	case result.Status != record.StatusOK && result.HTTPStatus != 0 && result.HTTPStatus != http.StatusOK:
 		return unreachable(e.URL, fmt.Errorf("chat completion of model %s: found status %d, expected 200: %s", r.Profile.Model, result.HTTPStatus, result.Error))
 	case result.Status != record.StatusOK:

@@ -73,7 +73,7 @@ func (h HTTPJobs) results(ctx context.Context, fileID string) ([]Result, error) 
 // ask calls the API on a goroutine and done on the kernel's.
 func ask[T any](h HTTPJobs, timeout time.Duration, done func(T, error), call func(context.Context) (T, error)) {
 	go func() {
-		ctx, cancel := context.WithTimeout(h.Context, timeout)
+		ctx, cancel := within(h.Context, timeout)
 		defer cancel()
 		v, err := call(ctx)
 		h.K.Post(func() { done(v, err) })
