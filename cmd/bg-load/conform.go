@@ -8,6 +8,7 @@ import (
 
 	"bgbench/pkg/cli"
 	"bgbench/pkg/openai"
+	"bgbench/pkg/printable"
 )
 
 func conformCommand() *ucli.Command {
@@ -43,11 +44,11 @@ func conformSSE(c *ucli.Context) error {
 	failed := 0
 	for _, v := range verdicts {
 		if v.OK {
-			fmt.Fprintf(c.App.Writer, "ok   %s\n", v.Name)
+			fmt.Fprintf(c.App.Writer, "ok   %s\n", printable.Line(v.Name))
 			continue
 		}
 		failed++
-		fmt.Fprintf(c.App.Writer, "FAIL %s: %s\n", v.Name, strings.Join(v.Differences, "; "))
+		fmt.Fprintf(c.App.Writer, "FAIL %s\n", printable.Line(v.Name+": "+strings.Join(v.Differences, "; ")))
 	}
 	if failed > 0 {
 		return cli.InvalidError{Err: fmt.Errorf("%d of %d cases failed", failed, len(verdicts))}
