@@ -123,7 +123,10 @@ func (c *Cell) Begin(meta record.Metadata) error {
 // create makes the files of a folder that is ours.
 func (c *Cell) create(meta record.Metadata) error {
 	createRequests, createJobs := record.Create[record.Request], record.Create[record.Job]
-	clear := keepCut
+	clear := func(path string) error {
+		_, err := keepCut(path, path)
+		return err
+	}
 	if c.force {
 		clear = os.Remove
 	}
@@ -149,9 +152,6 @@ func (c *Cell) create(meta record.Metadata) error {
 	}
 	return nil
 }
-
-// keepCut gives what a run left that was cut a name that the next run leaves alone.
-func keepCut(path string) error { return os.Rename(path, path+".cut") }
 
 // fileMeta is what a file of rows says about itself.
 func fileMeta(meta record.Metadata) map[string]string {

@@ -231,6 +231,27 @@ func TestWhatARunMeasuredBeforeItWasCutIsKept(t *testing.T) {
 	}
 }
 
+func TestASecondCutCostsNotTheFirst(t *testing.T) {
+	dir := t.TempDir()
+	for range 3 {
+		cell, err := CreateCell(dir, testID, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cell.Begin(testMeta()); err != nil {
+			t.Fatal(err)
+		}
+		if err := cell.Abandon(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "jobs.parquet.partial jobs.parquet.partial.cut jobs.parquet.partial.cut2 " +
+		"requests.parquet.partial requests.parquet.partial.cut requests.parquet.partial.cut2"
+	if got := files(t, dir); got != want {
+		t.Errorf("found %s, expected %s", got, want)
+	}
+}
+
 func TestOneFileIsRecoveredAlone(t *testing.T) {
 	dir := t.TempDir()
 	cell := &Cell{dir: dir}

@@ -64,18 +64,19 @@ func (w *workFolder) setAside() error {
 		}
 	}
 	var err error
-	w.cut, err = w.keep(w.path)
+	w.cut, err = keepCut(w.path, w.cell)
 	return err
 }
 
-// keep renames path to a name beside the cell that is free.
-func (w workFolder) keep(path string) (cut string, err error) {
-	cut = w.cell + ".cut"
+// keepCut renames path, which a run that was cut left, to a name that is free: that of
+// what it was to be with .cut behind it, and a number from the second on.
+func keepCut(path, whole string) (cut string, err error) {
+	cut = whole + ".cut"
 	for n := 2; ; n++ {
 		if _, err := os.Lstat(cut); errors.Is(err, fs.ErrNotExist) {
 			break
 		}
-		cut = w.cell + ".cut" + strconv.Itoa(n)
+		cut = whole + ".cut" + strconv.Itoa(n)
 	}
 	if err := os.Rename(path, cut); err != nil {
 		return "", fmt.Errorf("keeping what an earlier run measured: %w", err)
@@ -87,7 +88,7 @@ func (w workFolder) keep(path string) (cut string, err error) {
 // put there, is kept as what was cut is: older is where.
 func (w workFolder) finish() (older string, err error) {
 	if _, err := os.Lstat(w.cell); err == nil {
-		if older, err = w.keep(w.cell); err != nil {
+		if older, err = keepCut(w.cell, w.cell); err != nil {
 			return "", err
 		}
 	}
