@@ -10,18 +10,14 @@ import (
 type File struct {
 	*os.File
 	path string
-	held *os.File // the same file: its lock outlives the last write, whose failure shows in Close
+	held *os.File // nil when it has its name or was given up
 }
 
 // Create begins the file called path.
 func Create(path string) (*File, error) {
-	held, err := HoldFile(path)
+	f, held, err := HoldFile(path)
 	if err != nil {
 		return nil, err
-	}
-	f, err := os.OpenFile(Name(path), os.O_RDWR, 0)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("creating %s: %w", path, err), held.Close())
 	}
 	return &File{File: f, path: path, held: held}, nil
 }

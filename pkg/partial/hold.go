@@ -22,16 +22,18 @@ func (e *BusyError) Hint() string { return "wait for it, end it, or write elsewh
 // Name is what the file or folder called path is called until it is whole.
 func Name(path string) string { return path + ".partial" }
 
-// HoldFile opens the unfinished file of path, empty, and locks it until it is closed.
-func HoldFile(path string) (*os.File, error) {
-	f, err := hold(path, func(name string) (*os.File, error) { return os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666) })
+// HoldFile opens the unfinished file of path, empty, and locks it until held is closed:
+// the same file, since the lock outlives the last write, whose failure shows in f's Close.
+func HoldFile(path string) (f, held *os.File, err error) {
+	held, err = hold(path, func(name string) (*os.File, error) { return os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666) })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := f.Truncate(0); err != nil {
-		return nil, errors.Join(fmt.Errorf("creating %s: %w", path, err), f.Close())
+	f, err = os.OpenFile(Name(path), os.O_RDWR|os.O_TRUNC, 0)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("creating %s: %w", path, err), held.Close())
 	}
-	return f, nil
+	return f, held, nil
 }
 
 // HoldFolder opens the unfinished folder of path, with what is in it, and locks it until

@@ -92,13 +92,9 @@ func create[T Row](path string, rows func(*os.File) (rowWriter[T], error)) (*Wri
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("creating %s: %w", path, err)
 	}
-	held, err := partial.HoldFile(path)
+	f, held, err := partial.HoldFile(path)
 	if err != nil {
 		return nil, err
-	}
-	f, err := os.OpenFile(Partial(path), os.O_RDWR, 0)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("creating %s: %w", path, err), held.Close())
 	}
 	w := &Writer[T]{path: path, file: f, held: held}
 	if w.stream, err = rows(f); err != nil {
